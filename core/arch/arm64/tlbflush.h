@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * arm64: invalidation of user translations. tlb.c.
+ *
+ * The template of every flush:
+ *
+ *	DSB ISHST	the changed entries are visible to every walker
+ *	TLBI ...IS	broadcast
+ *	DSB ISH		all CPUs have done it, and no access that used the old
+ *			translation is under way
+ *
+ * No ISB: only kernel mappings need one, user mode comes back by an exception
+ * return. All functions return when the invalidation is complete everywhere. The
+ * entry was changed before, by this CPU. Callable with interrupts off and locks held;
+ * nothing sleeps or fails.
+ *
+ * The ASID is read after the DSB ISHST. Against a rollover that gives mm a new one:
+ *
+ *	flusher				another CPU
+ *	  change the entry
+ *	  DSB ISHST
+ *	  read the old ASID
+ *					  mm->context.id = new; TTBR0; ISB
+ *					  walks
+ *	  TLBI old ASID
+ *
+ * The other's walks come after our DSB, so they see the change, and nothing stale
+ * can be under the new ASID. Read before the DSB, it might.
+ */
+#ifndef CORE_ARCH_ARM64_TLBFLUSH_H
+#define CORE_ARCH_ARM64_TLBFLUSH_H
+
+#include "pgtable.h"
+
+/* No level hint: the leaf may be anywhere. */
+#define TLBI_TTL_UNKNOWN (-1)
+
+/* Every translation on this CPU, all ASIDs. */
+void local_flush_tlb_all(void);
+/* Everything of mm, walk caches too. */
+void flush_tlb_mm(struct mm_struct *mm);
+/* The last-level entry of one page; leaves walk caches alone. */
+void flush_tlb_page(struct vm_area_struct *vma, u64 uaddr);
+/*
+ * [start, end) of vma->vm_mm in steps of stride bytes, the size of the smallest
+ * leaf that was changed. last_level: no table was unhooked, so walk caches may
+ * stay. tlb_level: level of all the leaves (a wrong one may
+ * invalidate nothing), or TLBI_TTL_UNKNOWN.
+ */
+void __flush_tlb_range(struct vm_area_struct *vma, u64 start, u64 end, u64 stride,
+		       bool last_level, int tlb_level);
+/* Callers may have collapsed or moved tables: walk caches too, no hint. */
+#define flush_tlb_range(vma, start, end)                                        \
+	__flush_tlb_range(vma, start, end, PAGE_SIZE, false, TLBI_TTL_UNKNOWN)
+
+/* Linux does not look at the entries here. */
+#define pte_needs_flush(oldpte, newpte) ((void)(oldpte), (void)(newpte), true)
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The knobs of x86; each is defined beside the code it changes (tlb.c, context.c). */
+#ifndef CORE_ARCH_X86_ARCH_KNOBS_H
+#define CORE_ARCH_X86_ARCH_KNOBS_H
+
+#define ARCH_KNOBS(X)                                                           \
+	X(x86_pcid)                                                             \
+	X(x86_invpcid)                                                          \
+	X(x86_pti)                                                              \
+	X(x86_tlb_single_page_flush_ceiling)                                    \
+	X(x86_freed_tables_lazy_ipi)                                            \
+	X(x86_ipi_filter)
+
+/* Values of x86_ipi_filter. */
+enum { IPI_FILTER_LAZY, IPI_FILTER_LOADED_MM };
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parts of the module's description; module.c puts them together. */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include "kernel.h"
+
+extern const struct knob *const core_knobs[];	/* knobs.c */
+extern const struct era core_eras[];		/* eras.c */
+
+/* The name of the first knob whose value is out of its range, or NULL. */
+const char *knobs_check(const s64 *values);
+
+/* syscall.c: core_module.sys and .fault */
+s64 sys_mmap(u64 addr, u64 len, u32 prot, u32 flags);
+s64 sys_munmap(u64 addr, u64 len);
+s64 sys_mprotect(u64 addr, u64 len, u32 prot);
+s64 sys_madvise(u64 addr, u64 len, u32 advice);
+s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity);
+void sys_exit(void) __attribute__((noreturn));
+int core_fault(u64 va, u32 flags);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Eras: how each kernel differs from 6.12, the default.
+ *
+ * Read upwards, the first table is the history of the policies: each line names
+ * what a release changed, by its value before. An era is then a line of the
+ * second: everything that came after it, and what is its own.
+ *
+ * Eras never say what a machine can do. A setting is KNOB=VALUE. All
+ * architectures share the table: a setting whose knob begins with the name of
+ * another architecture ("x86.", "arm64.", "powerpc.") than the core's own is
+ * skipped; any other unknown knob, or unknown value, is an error.
+ */
+#include "core.h"
+
+/* clang-format off */
+
+/* Only lazy CPUs were spared an IPI; an oversized range flush synced once. */
+#define BEFORE_6_12	"x86.ipi_filter=lazy", "arm64.range_overflow_sync=once"
+#define BEFORE_6_4	BEFORE_6_12, "mm.fault_lock=mmap"
+#define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
+#define BEFORE_5_6	BEFORE_6_2, "mmu_gather.flush_test=end"
+#define BEFORE_5_3	BEFORE_5_6, "mm.rwsem=xadd"
+#define BEFORE_4_20	BEFORE_5_3, "mm.munmap_downgrade=off",                  \
+			"arm64.max_tlbi_ops=1024"
+#define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free"
+
+/* What gathers did beside others: nothing, then (4.13) this, to 5.2-rc2. */
+#define NOT_NESTED	"mmu_gather.nested=ignore"
+#define RANGE_NESTED	"mmu_gather.nested=force_range"
+
+/* Each TLBI twice, until late 6.12.y and 6.1.y. */
+#define REPEAT_DOUBLE	"arm64.repeat_tlbi_style=double"
+
+#define ERA(name, what, ...)                                                    \
+	{ name, what, (const char *const[]){ __VA_ARGS__ } }
+
+const struct era core_eras[] = {
+	ERA("3.19",    "before thread S3",
+	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	ERA("4.0-rc1", "thread S3, before its fixes",
+	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	ERA("4.0",     "thread S3, with its fixes",
+	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	ERA("4.14",    "nested gathers flush their range",
+	    BEFORE_4_19, REPEAT_DOUBLE, RANGE_NESTED, NULL),
+	ERA("5.2-rc2", "thread S0, before its fix",
+	    BEFORE_5_3, REPEAT_DOUBLE, RANGE_NESTED, NULL),
+	ERA("5.3",     "nested gathers flush the mm; the rwsem hands off",
+	    BEFORE_5_6, REPEAT_DOUBLE, NULL),
+	ERA("5.8",     "gathers know what levels they cleared",
+	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	ERA("5.14",    "thread S2",
+	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	ERA("6.0",     "thread S4",
+	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	ERA("6.1",     "Debian 12's 6.1.176",
+	    BEFORE_6_2, NULL),
+	ERA("6.6",     "faults lock their VMA; rmaps are delayed",
+	    BEFORE_6_12, REPEAT_DOUBLE, NULL),
+	ERA("6.12",    "Debian's 6.12.117, the default", NULL),
+	ERA("6.18",    "as 6.12; its madvise that frees tables is not modelled",
+	    NULL),
+	{ NULL, NULL, NULL },
+};

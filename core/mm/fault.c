@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Page faults. The VMA is locked for reading, by its own lock or the
+ * mmap_lock's, so it stays and so do the tables below it. Entries are decided
+ * under the lock of their table: what was read without it is only a reason to
+ * go and look.
+ */
+#include "mm/pgalloc.h"
+#include "mm/vma.h"
+
+enum fault_result { FAULT_DONE, FAULT_OOM };
+
+struct vm_fault {
+	struct vm_area_struct *vma;
+	u64 address;		/* of the page */
+	bool write;
+	pmd_t *pmd;
+	pte_t *pte;
+	pte_t orig_pte;		/* as found without the lock */
+	spinlock_t *ptl;
+};
+
+static pte_t maybe_mkwrite(pte_t pte, struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_WRITE ? pte_mkwrite(pte) : pte;
+}
+
+/* The table is there. Locks it and finds the entry. */
+static void pte_map_lock(struct vm_fault *vmf)
+{
+	pmd_t pmd = pmdp_get(vmf->pmd);
+
+	vmf->pte = pte_offset_map(pmd, vmf->address);
+	vmf->ptl = pte_lockptr(pmd);
+	spin_lock(vmf->ptl);
+}
+
+/*
+ * Install entry where none is. page, if any, is new there and its reference the
+ * caller's; it is dropped if another thread was faster, and then that is as
+ * good.
+ */
+static void install_pte(struct vm_fault *vmf, struct page *page, pte_t entry)
+{
+	pte_map_lock(vmf);
+	if (!pte_none(ptep_get(vmf->pte))) {
+		spin_unlock(vmf->ptl);
+		if (page)
+			put_page(page);
+		return;
+	}
+	mach_charge(FAULT_PTE, 1);
+	if (page)
+		page_add_rmap(page);
+	set_pte_at(vmf->vma->vm_mm, vmf->address, vmf->pte, entry);
+	update_mmu_cache(vmf->vma, vmf->address, vmf->pte);
+	spin_unlock(vmf->ptl);
+}
+
+static enum fault_result do_anonymous_page(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct page *page;
+	pte_t entry;
+
+	if (pte_alloc(vma->vm_mm, vmf->pmd))
+		return FAULT_OOM;
+	if (!vmf->write) {
+		/* Nothing was written yet: all may share the page of zeroes. */
+		entry = pfn_pte(kernel()->zero_pfn, vma->vm_page_prot);
+		install_pte(vmf, NULL, pte_mkyoung(entry));
+		return FAULT_DONE;
+	}
+	page = alloc_user_page();
+	if (!page)
+		return FAULT_OOM;
+	WRITE_ONCE(page->flags, PG_anon | PG_swapbacked);
+	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
+	install_pte(vmf, page, maybe_mkwrite(pte_mkdirty(entry), vma));
+	return FAULT_DONE;
+}
+
+/*
+ * A page of a shared file. A read fault maps it with the VMA's rights, clean: a
+ * write is then hardware's to note (or a fault for the dirty bit). A write
+ * fault maps it dirty.
+ */
+static enum fault_result do_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct page *page;
+	pte_t entry;
+
+	page = shmem_get_page(vma->vm_file, vma->vm_pgoff +
+			      ((vmf->address - vma->vm_start) >> PAGE_SHIFT));
+	if (!page)
+		return FAULT_OOM;
+	if (pte_alloc(vma->vm_mm, vmf->pmd)) {
+		put_page(page);
+		return FAULT_OOM;
+	}
+	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
+	if (vmf->write)
+		entry = maybe_mkwrite(pte_mkdirty(entry), vma);
+	install_pte(vmf, page, entry);
+	if (vmf->write)
+		set_page_dirty(page);
+	return FAULT_DONE;
+}
+
+/* A private page of zeroes is written: replace it. Called under ptl, drops it. */
+static enum fault_result wp_zero_page(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct page *page;
+	pte_t entry;
+
+	spin_unlock(vmf->ptl);
+	page = alloc_user_page();
+	if (!page)
+		return FAULT_OOM;
+	WRITE_ONCE(page->flags, PG_anon | PG_swapbacked);
+	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
+	entry = maybe_mkwrite(pte_mkdirty(entry), vma);
+
+	spin_lock(vmf->ptl);
+	if (!pte_same(ptep_get(vmf->pte), vmf->orig_pte)) {
+		spin_unlock(vmf->ptl);
+		put_page(page);
+		return FAULT_DONE;
+	}
+	/*
+	 * Another frame: invalid first, and flushed, or another CPU could read
+	 * the old page after this one has written the new.
+	 */
+	mach_charge(FAULT_PTE, 1);
+	ptep_clear_flush(vma, vmf->address, vmf->pte);
+	page_add_rmap(page);
+	set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
+	update_mmu_cache(vma, vmf->address, vmf->pte);
+	spin_unlock(vmf->ptl);
+	return FAULT_DONE;
+}
+
+/* A write to a read-only entry of a writable VMA. Called under ptl, drops it. */
+static enum fault_result do_wp_page(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	pte_t entry;
+
+	if (pte_pfn(vmf->orig_pte) == kernel()->zero_pfn)
+		return wp_zero_page(vmf);
+	/* The page is this mm's alone, or shared on purpose: write to it. */
+	entry = pte_mkdirty(pte_mkyoung(vmf->orig_pte));
+	entry = maybe_mkwrite(entry, vma);
+	mach_charge(FAULT_PTE, 1);
+	if (ptep_set_access_flags(vma, vmf->address, vmf->pte, entry, true))
+		update_mmu_cache(vma, vmf->address, vmf->pte);
+	spin_unlock(vmf->ptl);
+	return FAULT_DONE;
+}
+
+/* An entry is there: it lacks a right, a bit, or nothing any more. */
+static enum fault_result handle_present_pte(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	pte_t entry = vmf->orig_pte;
+
+	spin_lock(vmf->ptl);
+	if (!pte_same(ptep_get(vmf->pte), entry)) {
+		spin_unlock(vmf->ptl);
+		return FAULT_DONE;
+	}
+	if (vmf->write) {
+		if (!pte_write(entry))
+			return do_wp_page(vmf);
+		entry = pte_mkdirty(entry);
+	}
+	entry = pte_mkyoung(entry);
+	if (ptep_set_access_flags(vma, vmf->address, vmf->pte, entry,
+				  vmf->write)) {
+		mach_charge(FAULT_PTE, 1);
+		update_mmu_cache(vma, vmf->address, vmf->pte);
+	} else {
+		/*
+		 * Nothing to change: another thread was faster, or a stale
+		 * translation made us fault. If it was a write, see that
+		 * this CPU drops it.
+		 */
+		count_vm_event(pgfault_spurious);
+		if (vmf->write)
+			flush_tlb_fix_spurious_fault(vma, vmf->address, vmf->pte);
+	}
+	spin_unlock(vmf->ptl);
+	return FAULT_DONE;
+}
+
+static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
+					 bool write)
+{
+	struct vm_fault vmf = {
+		.vma = vma, .address = addr & PAGE_MASK, .write = write,
+	};
+	pmd_t pmd;
+
+	count_vm_event(pgfault);
+	mach_charge(FAULT_PATH, 1);
+	vmf.pmd = pmd_alloc_path(vma->vm_mm, vmf.address);
+	if (!vmf.pmd)
+		return FAULT_OOM;
+	pmd = pmdp_get(vmf.pmd);
+	if (!pmd_none(pmd)) {
+		vmf.pte = pte_offset_map(pmd, vmf.address);
+		vmf.ptl = pte_lockptr(pmd);
+		vmf.orig_pte = ptep_get(vmf.pte);
+		if (!pte_none(vmf.orig_pte))
+			return handle_present_pte(&vmf);
+	}
+	return vma_is_anonymous(vma) ? do_anonymous_page(&vmf) : do_fault(&vmf);
+}
+
+static bool access_error(const struct vm_area_struct *vma, u32 flags)
+{
+	if (flags & MACH_FAULT_WRITE)
+		return !(vma->vm_flags & VM_WRITE);
+	if (flags & MACH_FAULT_EXEC)
+		return !(vma->vm_flags & VM_EXEC);
+	return !(vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC));
+}
+
+int do_user_addr_fault(struct mm_struct *mm, u64 addr, u32 flags)
+{
+	enum fault_result res = FAULT_DONE;
+	struct vm_area_struct *vma;
+	bool bad;
+
+	if (per_vma_locks()) {
+		vma = lock_vma_under_rcu(mm, addr);
+		if (vma) {
+			bad = access_error(vma, flags);
+			if (!bad)
+				res = handle_mm_fault(vma, addr,
+						      flags & MACH_FAULT_WRITE);
+			vma_end_read(vma);
+			goto out;
+		}
+	}
+	/* As Linux does: try first, for the sake of faults in kernel mode. */
+	if (!mmap_read_trylock(mm))
+		mmap_read_lock(mm);
+	vma = find_vma(mm, addr);
+	bad = !vma || addr < vma->vm_start || access_error(vma, flags);
+	if (!bad)
+		res = handle_mm_fault(vma, addr, flags & MACH_FAULT_WRITE);
+	mmap_read_unlock(mm);
+out:
+	if (bad)
+		return MACH_SIGSEGV;
+	return res == FAULT_OOM ? MACH_SIGBUS : MACH_SIGNAL_NONE;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of core/mm offer each other and the system calls.
+ *
+ * Locks, outermost first: mmap_lock; a VMA's vm_lock; mm->page_table_lock; a
+ * PMD table's ptl; a PTE table's ptl; i_pages_lock (never together with a ptl).
+ */
+#ifndef CORE_MM_MM_H
+#define CORE_MM_MM_H
+
+#include "mm/mmu_gather.h"
+
+/* Linux's values (uapi/asm-generic/mman-common.h). */
+#define PROT_READ	0x1
+#define PROT_WRITE	0x2
+#define PROT_EXEC	0x4
+#define MAP_SHARED	0x01
+#define MAP_PRIVATE	0x02
+#define MAP_TYPE	0x0f
+#define MAP_FIXED	0x10
+#define MAP_ANONYMOUS	0x20
+#define MADV_DONTNEED	4
+
+/* Placement never chooses, and hints never get, an address below this. */
+#define MMAP_MIN_ADDR	0x10000UL
+
+/* ---- system calls: mmap.c, munmap.c, mprotect.c, madvise.c. Current's mm. ---- */
+
+s64 do_mmap(u64 addr, u64 len, u32 prot, u32 flags);
+s64 vm_munmap(u64 addr, u64 len);
+s64 do_mprotect(u64 start, u64 len, u32 prot);
+s64 do_madvise(u64 start, u64 len, u32 behavior);
+
+/* munmap of [start, end) under the mmap_lock, write, which stays held. */
+int do_munmap(struct mm_struct *mm, u64 start, u64 end);
+/* The last user is gone: nobody else can reach mm. May sleep. */
+void exit_mmap(struct mm_struct *mm);
+
+/* ---- fault.c ---- */
+
+/* mach_signal; flags are MACH_FAULT_*. Interrupts on; may sleep. */
+int do_user_addr_fault(struct mm_struct *mm, u64 addr, u32 flags);
+
+/* ---- memory.c: zapping and freeing tables. mmap_lock held, any mode. ---- */
+
+void unmap_page_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+		      u64 addr, u64 end);
+/* The parts in [start, end) of n VMAs, which are in order. */
+void unmap_vmas(struct mmu_gather *tlb, struct vm_area_struct **vmas, u32 n,
+		u64 start, u64 end);
+/* A gather of its own, on behalf of madvise. */
+void zap_page_range_single(struct vm_area_struct *vma, u64 address, u64 size);
+/*
+ * Tables of n VMAs that nobody can find any more, as far as they map nothing
+ * else: floor is the end of the VMA before, ceiling the start of the one after
+ * (0: none).
+ */
+void free_pgtables(struct mmu_gather *tlb, struct vm_area_struct **vmas, u32 n,
+		   u64 floor, u64 ceiling);
+/* Clear and flush one entry, under its lock. */
+pte_t ptep_clear_flush(struct vm_area_struct *vma, u64 addr, pte_t *ptep);
+
+/* ---- shmem.c: shared anonymous memory ---- */
+
+/* A file of size bytes with one user; NULL: no memory. */
+struct address_space *shmem_file_setup(u64 size);
+/* Another VMA maps it. */
+static inline void get_file(struct address_space *file)
+{
+	atomic_inc(&file->refs);
+}
+/*
+ * A VMA is gone. The last one leaves the file to task_work_run(), which frees
+ * its pages on the way back to user mode, when no lock is held.
+ */
+void fput(struct address_space *file);
+void task_work_run(void);
+/* The page at index, allocated if need be, with a reference. NULL: no memory. */
+struct page *shmem_get_page(struct address_space *file, u64 index);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mm/pgalloc.h"
+#include "mm/vma.h"
+
+/*
+ * May an entry be made writable here and now, so that the next write need not
+ * fault? Private: if the page is this mm's own. Shared: if it was written
+ * before; whoever wants to hear of the first write (writenotify) has.
+ */
+static bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)
+{
+	if (!(vma->vm_flags & VM_WRITE) || pte_protnone(pte))
+		return false;
+	if (vma->vm_flags & VM_SHARED)
+		return pte_dirty(pte);
+	return pte_pfn(pte) != kernel()->zero_pfn &&
+	       PageAnon(pfn_to_page(pte_pfn(pte)));
+}
+
+static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
+		       pte_t *ptep, u64 addr, pgprot_t newprot)
+{
+	pte_t old, new;
+
+	mach_charge(PROT_PTE, 1);
+	/* Atomic, so that no dirty bit of hardware's is lost. */
+	old = ptep_modify_prot_start(vma, addr, ptep);
+	new = pte_modify(old, newprot);
+	if (!pte_write(new) && can_change_pte_writable(vma, new))
+		new = pte_mkwrite(new);
+	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+	/* More rights need no flush: at worst somebody faults once more. */
+	if (pte_needs_flush(old, new))
+		tlb_flush_pte_range(tlb, addr, PAGE_SIZE);
+}
+
+static void change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			     pmd_t pmd, u64 addr, u64 end, pgprot_t newprot)
+{
+	const u32 shift = PAGE_SHIFT;
+	spinlock_t *ptl = pte_lockptr(pmd);
+	pte_t *pte = pte_offset_map(pmd, addr);
+
+	tlb_change_page_size(tlb, 1U << shift);
+	spin_lock(ptl);
+	while (addr != end) {
+		u32 none = mach_scan_zero(&pte->pte, (u32)((end - addr) >> shift));
+
+		pte += none;
+		addr += (u64)none << shift;
+		if (addr == end)
+			break;
+		change_pte(tlb, vma, pte, addr, newprot);
+		pte++;
+		addr += 1UL << shift;
+	}
+	spin_unlock(ptl);
+}
+
+static void change_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			     pud_t *pud, u64 addr, u64 end, pgprot_t newprot)
+{
+	pmd_t *pmdp = pmd_offset(pud, addr);
+	u64 next;
+
+	for (; addr != end; pmdp++, addr = next) {
+		pmd_t pmd = pmdp_get(pmdp);
+
+		next = pmd_addr_end(addr, end);
+		if (pmd_none(pmd))
+			continue;
+		change_pte_range(tlb, vma, pmd, addr, next, newprot);
+		cond_resched();
+	}
+}
+
+static void change_pud_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			     p4d_t *p4d, u64 addr, u64 end, pgprot_t newprot)
+{
+	pud_t *pud = pud_offset(p4d, addr);
+	u64 next;
+
+	for (; addr != end; pud++, addr = next) {
+		next = pud_addr_end(addr, end);
+		if (kernel()->geo.pmd_folded || !pud_none(pudp_get(pud)))
+			change_pmd_range(tlb, vma, pud, addr, next, newprot);
+	}
+}
+
+static void change_p4d_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			     pgd_t *pgd, u64 addr, u64 end, pgprot_t newprot)
+{
+	p4d_t *p4d = p4d_offset(pgd, addr);
+	u64 next;
+
+	for (; addr != end; p4d++, addr = next) {
+		next = p4d_addr_end(addr, end);
+		if (kernel()->geo.pud_folded || !p4d_none(p4dp_get(p4d)))
+			change_pud_range(tlb, vma, p4d, addr, next, newprot);
+	}
+}
+
+static void change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			      u64 addr, u64 end, pgprot_t newprot)
+{
+	pgd_t *pgd = pgd_offset(vma->vm_mm, addr);
+	u64 next;
+
+	tlb_start_vma(tlb, vma);
+	for (; addr != end; pgd++, addr = next) {
+		next = pgd_addr_end(addr, end);
+		if (kernel()->geo.p4d_folded || !pgd_none(pgdp_get(pgd)))
+			change_p4d_range(tlb, vma, pgd, addr, next, newprot);
+	}
+	tlb_end_vma(tlb, vma);
+}
+
+/* [start, end) lies in vma, which is split where it ends inside. */
+static int mprotect_fixup(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			  u64 start, u64 end, u64 newflags)
+{
+	struct mm_struct *mm = vma->vm_mm;
+	int err;
+
+	if (newflags == vma->vm_flags)
+		return 0;
+	if (start > vma->vm_start) {
+		err = split_vma(mm, vma, start);
+		if (err)
+			return err;
+		vma = mm->areas[vma_index(mm, start)];
+	}
+	if (end < vma->vm_end) {
+		err = split_vma(mm, vma, end);
+		if (err)
+			return err;
+	}
+	vma_start_write(vma);
+	vma->vm_flags = newflags;
+	vma->vm_page_prot = vm_get_page_prot(newflags);
+	change_protection(tlb, vma, start, end, vma->vm_page_prot);
+	return 0;
+}
+
+/* mmap_lock for writing. */
+static s64 mprotect_range(struct mmu_gather *tlb, struct mm_struct *mm,
+			  u64 start, u64 end, u64 rights)
+{
+	while (start < end) {
+		struct vm_area_struct *vma = find_vma(mm, start);
+		u64 next;
+		int err;
+
+		if (!vma || vma->vm_start > start)
+			return -ENOMEM;
+		next = min(vma->vm_end, end);
+		err = mprotect_fixup(tlb, vma, start, next,
+				     (vma->vm_flags &
+				      ~(VM_READ | VM_WRITE | VM_EXEC)) | rights);
+		if (err)
+			return err;
+		start = next;
+	}
+	return 0;
+}
+
+s64 do_mprotect(u64 start, u64 len, u32 prot)
+{
+	struct mm_struct *mm = current->mm;
+	u64 end = start + PAGE_ALIGN(len), rights;
+	struct mmu_gather tlb;
+	s64 ret;
+
+	if (start & ~PAGE_MASK)
+		return -EINVAL;
+	if (!len)
+		return 0;
+	if (end <= start)
+		return -ENOMEM;
+	rights = (prot & PROT_READ ? VM_READ : 0) |
+		 (prot & PROT_WRITE ? VM_WRITE : 0) |
+		 (prot & PROT_EXEC ? VM_EXEC : 0);
+
+	mmap_write_lock(mm);
+	mach_charge(MPROTECT_LOCKED, 1);
+	tlb_gather_mmu(&tlb, mm);
+	tlb_gather_call(&tlb, GATHER_MPROTECT, start, end);
+	ret = mprotect_range(&tlb, mm, start, end, rights);
+	tlb_finish_mmu(&tlb);
+	vma_merge_range(mm, start, end);
+	mmap_write_unlock(mm);
+	return ret;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mm/page.h"
+
+void page_init(struct kernel *k)
+{
+	struct page *zero;
+
+	k->memmap = kzalloc(mach_env()->nr_frames * sizeof(struct page));
+	k->zero_pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
+	BUG_ON(k->zero_pfn == MACH_NO_FRAME);
+	zero = pfn_to_page(k->zero_pfn);
+	atomic_set(&zero->_refcount, 1);
+	atomic_set(&zero->_mapcount, -1);
+}
+
+struct page *alloc_user_page(void)
+{
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
+	struct page *page;
+
+	if (pfn == MACH_NO_FRAME)
+		return NULL;
+	mach_charge(PAGE_ALLOC, 1);
+	mach_charge(ZERO_PAGE, 1);
+	page = pfn_to_page(pfn);
+	page->mapping = NULL;
+	WRITE_ONCE(page->flags, 0);
+	atomic_set(&page->_mapcount, -1);
+	atomic_set(&page->_refcount, 1);
+	return page;
+}
+
+void __put_page(struct page *page)
+{
+	/* A table, where tables are gathered like pages. */
+	if (READ_ONCE(page->flags) & PG_table) {
+		free_table_page(page);
+		return;
+	}
+	mach_charge(PAGE_FREE, 1);
+	mach_free_frames(page_to_pfn(page), 0, 0);
+}
+
+struct page *alloc_table_page(struct mm_struct *mm)
+{
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL,
+				    MACH_GFP_TABLE | MACH_GFP_ZERO);
+	struct page *page;
+
+	if (pfn == MACH_NO_FRAME)
+		return NULL;
+	mach_charge(TABLE_ALLOC, 1);
+	page = pfn_to_page(pfn);
+	WRITE_ONCE(page->flags, PG_table);
+	atomic_set(&page->_refcount, 1);
+	memset(&page->ptl, 0, sizeof(page->ptl));
+	atomic_long_add(PAGE_SIZE, &mm->pgtables_bytes);
+	return page;
+}
+
+/* Its mm may be gone: who unhooked the table took it off pgtables_bytes. */
+void free_table_page(struct page *table)
+{
+	mach_charge(TABLE_FREE, 1);
+	mach_free_frames(page_to_pfn(table), 0, MACH_FREE_ZEROED);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Walking page tables downwards, and hooking in tables on the way.
+ *
+ * The number of levels is known at boot only. A folded level has one entry,
+ * which is the entry of the level above it: its _offset() returns the same
+ * pointer, and it is never none, cleared or populated.
+ *
+ * Who holds what: a PTE is changed under pte_lockptr() of its table; a PMD
+ * entry is populated under pmd_lockptr(); PUD, P4D and PGD entries under
+ * mm->page_table_lock. Reading entries on the way needs the mmap_lock (or a VMA
+ * lock), which keeps the tables from being freed.
+ */
+#ifndef CORE_MM_PGALLOC_H
+#define CORE_MM_PGALLOC_H
+
+#include "mm/page.h"
+#include "pgtable.h"
+
+static inline pgd_t *pgd_offset(struct mm_struct *mm, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+
+	return mm->pgd + ((addr >> geo->pgdir_shift) & (geo->ptrs_per_pgd - 1));
+}
+
+static inline p4d_t *p4d_offset(pgd_t *pgd, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+
+	if (geo->p4d_folded)
+		return (p4d_t *)pgd;
+	return (p4d_t *)page_to_virt(pgd_page(pgdp_get(pgd))) +
+	       ((addr >> geo->p4d_shift) & (geo->ptrs_per_p4d - 1));
+}
+
+static inline pud_t *pud_offset(p4d_t *p4d, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+
+	if (geo->pud_folded)
+		return (pud_t *)p4d;
+	return (pud_t *)page_to_virt(p4d_page(p4dp_get(p4d))) +
+	       ((addr >> geo->pud_shift) & (geo->ptrs_per_pud - 1));
+}
+
+static inline pmd_t *pmd_offset(pud_t *pud, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+
+	if (geo->pmd_folded)
+		return (pmd_t *)pud;
+	return (pmd_t *)page_to_virt(pud_page(pudp_get(pud))) +
+	       ((addr >> geo->pmd_shift) & (geo->ptrs_per_pmd - 1));
+}
+
+/* In the table that pmd leads to. */
+static inline pte_t *pte_offset_map(pmd_t pmd, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+
+	return (pte_t *)page_to_virt(pmd_page(pmd)) +
+	       ((addr >> geo->page_shift) & (geo->ptrs_per_pte - 1));
+}
+
+static inline spinlock_t *pte_lockptr(pmd_t pmd)
+{
+	return &pmd_page(pmd)->ptl;
+}
+
+static inline spinlock_t *pmd_lockptr(struct mm_struct *mm, pmd_t *pmdp)
+{
+	return kernel()->geo.pmd_folded ? &mm->page_table_lock :
+					  &virt_to_page(pmdp)->ptl;
+}
+
+/* End of the span of one entry, or end if that comes first; may wrap to 0. */
+static inline u64 addr_end(u64 addr, u64 end, u32 shift)
+{
+	u64 boundary = ((addr >> shift) + 1) << shift;
+
+	return boundary - 1 < end - 1 ? boundary : end;
+}
+
+#define pgd_addr_end(addr, end) addr_end(addr, end, PGDIR_SHIFT)
+#define p4d_addr_end(addr, end) addr_end(addr, end, P4D_SHIFT)
+#define pud_addr_end(addr, end) addr_end(addr, end, PUD_SHIFT)
+#define pmd_addr_end(addr, end) addr_end(addr, end, PMD_SHIFT)
+
+/* Down to the PMD entry of addr, allocating tables; NULL: no memory. */
+pmd_t *pmd_alloc_path(struct mm_struct *mm, u64 addr);
+/* Sees to it that pmd leads to a table. 0 or -ENOMEM. */
+int pte_alloc(struct mm_struct *mm, pmd_t *pmdp);
+
+static inline void mm_dec_nr_tables(struct mm_struct *mm)
+{
+	atomic_long_add(-(s64)PAGE_SIZE, &mm->pgtables_bytes);
+}
+
+#endif

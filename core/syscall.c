@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Into the kernel and out again. What every system call and every fault costs
+ * and does at its edges is here, and nowhere else.
+ */
+#include "core.h"
+#include "task.h"
+
+#include "mm/mm.h"
+#include "mmu_context.h"
+
+/*
+ * in_user tells a switch on which tables the task must go on. A switch between
+ * the two lines of either function does one of them early, which is harmless.
+ */
+static void enter_kernel(void)
+{
+	current->in_user = false;
+	arch_enter_kernel();
+}
+
+static void exit_kernel(void)
+{
+	current->in_user = true;
+	arch_exit_kernel();
+}
+
+static u32 syscall_enter(void)
+{
+	u32 ctx = mach_context(MACH_CTX_SYSCALL);
+
+	mach_charge(SYSCALL_ENTRY, 1);
+	enter_kernel();
+	return ctx;
+}
+
+static void syscall_exit(u32 ctx)
+{
+	/* Files whose last mapping went away: no lock is held any more. */
+	task_work_run();
+	mach_charge(SYSCALL_EXIT, 1);
+	exit_kernel();
+	mach_context(ctx);
+}
+
+s64 sys_mmap(u64 addr, u64 len, u32 prot, u32 flags)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_mmap(addr, len, prot, flags);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_munmap(u64 addr, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = vm_munmap(addr, len);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_mprotect(u64 addr, u64 len, u32 prot)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_mprotect(addr, len, prot);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_madvise(u64 addr, u64 len, u32 advice)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_madvise(addr, len, advice);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_clone(flags, fn, arg, affinity);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+void sys_exit(void)
+{
+	syscall_enter();
+	do_exit();
+}
+
+int core_fault(u64 va, u32 flags)
+{
+	u32 ctx = mach_context(MACH_CTX_FAULT);
+	int sig;
+
+	mach_charge(FAULT_ENTRY, 1);
+	enter_kernel();
+	sig = do_user_addr_fault(current->mm, va, flags);
+	exit_kernel();
+	mach_context(ctx);
+	return sig;
+}
