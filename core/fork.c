@@ -76,6 +76,7 @@ s64 do_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity)
 	/* Threads only: fork is not there yet. */
 	if (flags != CORE_CLONE_VM)
 		return -EINVAL;
+	mach_charge(CLONE, 1);
 	task = task_alloc(mm);
 	task->fn = fn;
 	task->arg = arg;

@@ -21,6 +21,7 @@
 #define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
 #define round_up(x, y) ((((x) - 1) | ((__typeof__(x))(y) - 1)) + 1)
 #define round_down(x, y) ((x) & ~((__typeof__(x))(y) - 1))
+#undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #define noinline __attribute__((noinline))
 #define BIT(n) (1UL << (n))

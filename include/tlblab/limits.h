@@ -32,6 +32,12 @@
 /* Words that one mach_wait_change() can watch. */
 #define MACH_MAX_WATCH		4
 
+/*
+ * Faults in a row of one user access after which a timed run is ended as stuck: a
+ * stale translation that nothing will drop. A second or two of host time.
+ */
+#define TLBLAB_STUCK_FAULTS	1000000
+
 /* Knobs of a core, and columns of one run. */
 #define TLBLAB_MAX_KNOBS	128
 #define TLBLAB_MAX_COLUMNS	16

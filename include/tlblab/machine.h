@@ -271,6 +271,7 @@ enum mach_context {
 	X(TABLE_ALLOC, table_alloc, CONTEXT) /* per page table, zeroing incl. */ \
 	X(TABLE_FREE, table_free, CONTEXT) /* per page table */                 \
 	X(RMAP, rmap, CONTEXT) /* per page */                                   \
+	X(CLONE, clone, CONTEXT) /* per thread created */                       \
 	X(FORK_MM, fork_mm, CONTEXT) /* dup_mmap, per VMA */                    \
 	X(EXIT_MM, exit_mm, CONTEXT) /* per mm */                               \
 	X(SWITCH_MM, switch_mm, SCHED) /* per change of address space */        \

@@ -5,7 +5,7 @@
 
 KNOB_BOOL(arm64_hafdbs, "arm64.hafdbs", KNOB_HW, 0,
 	  "hardware sets the access flag and the dirty state", "FEAT_HAFDBS");
-KNOB_ENUM(arm64_set_table_sync, "arm64.set_table_sync", KNOB_POLICY, SET_TABLE_SYNC_NONE,
+KNOB_ENUM(arm64_set_table_sync, "arm64.set_table_sync", KNOB_POLICY, SET_TABLE_SYNC_DSB_ISB,
 	  "after a table is hooked in: nothing, or DSB ISHST and ISB",
 	  "set_pmd() of arch/arm64/include/asm/pgtable.h", "none", "dsb_isb");
 
