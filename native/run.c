@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A workload on the host's kernel: struct wl_ops bound to threads and system
+ * calls. Each operation is the bare system call; what the loop of a benchmark
+ * costs beyond it is an indirect call.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "native/counters.h"
+#include "workload/common.h"
+#include "workload/figures.h"
+#include "workload/run.h"
+
+/* Looks at a word before the CPU is offered to others. */
+#define SPINS_BEFORE_YIELD 1000
+
+/* Where in its page the pointer of page i stands: spread over cache sets. */
+#define CHASE_OFFSET(i, page_size) ((i) * 64ULL % (page_size))
+
+struct native_mem {
+	struct native_mem *next;
+	char pad[64 - sizeof(struct native_mem *)];
+};
+
+struct native_thread {
+	pthread_t thread;
+	void (*fn)(struct wl *w, void *arg);
+	void *arg;
+	struct wl *w;
+};
+
+struct native {
+	struct wl w __wl_line;
+	const struct run_setup *setup;
+	cpu_set_t allowed;
+	u32 sleepers __wl_line;	/* shared: threads in wait_word() */
+	pthread_mutex_t lock;
+	struct native_mem *mem;		/* lock */
+	u64 chain_base;			/* lock: the set whose chain is built */
+	u64 chase_loads;		/* atomic */
+	struct counters counters;
+	struct figures figures;
+	struct timespec opened, closed;
+	struct rusage usage_opened, usage_closed;
+};
+
+static struct native *native_of(struct wl *w)
+{
+	return w->binding;
+}
+
+/* ------------------------------------------------------------ system calls */
+
+static s64 native_mmap(struct wl *w, u64 addr, u64 len, u32 prot, u32 flags)
+{
+	void *p = mmap((void *)(uintptr_t)addr, len, (int)prot, (int)flags, -1, 0);
+
+	(void)w;
+	return p == MAP_FAILED ? -errno : (s64)(uintptr_t)p;
+}
+
+static s64 native_munmap(struct wl *w, u64 addr, u64 len)
+{
+	(void)w;
+	return munmap((void *)(uintptr_t)addr, len) ? -errno : 0;
+}
+
+static s64 native_mprotect(struct wl *w, u64 addr, u64 len, u32 prot)
+{
+	(void)w;
+	return mprotect((void *)(uintptr_t)addr, len, (int)prot) ? -errno : 0;
+}
+
+static s64 native_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
+{
+	(void)w;
+	return madvise((void *)(uintptr_t)addr, len, (int)advice) ? -errno : 0;
+}
+
+static int native_store(struct wl *w, u64 addr, u8 val)
+{
+	(void)w;
+	*(volatile u8 *)(uintptr_t)addr = val;
+	return 0;
+}
+
+static int native_load(struct wl *w, u64 addr, u8 *val)
+{
+	(void)w;
+	*val = *(volatile u8 *)(uintptr_t)addr;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- chasing */
+
+static void *native_alloc(struct wl *w, size_t size)
+{
+	struct native *n = native_of(w);
+	size_t bytes = (sizeof(struct native_mem) + size + 63) & ~63UL;
+	struct native_mem *mem = aligned_alloc(64, bytes);
+
+	if (!mem) {
+		fprintf(stderr, "tlblab: out of memory\n");
+		exit(2);
+	}
+	memset(mem, 0, bytes);
+	pthread_mutex_lock(&n->lock);
+	mem->next = n->mem;
+	n->mem = mem;
+	pthread_mutex_unlock(&n->lock);
+	return mem + 1;
+}
+
+static void **chase_slot(u64 base, u32 i, u32 page_size)
+{
+	return (void **)(uintptr_t)(base + (u64)i * page_size +
+				    CHASE_OFFSET((u64)i, page_size));
+}
+
+/* Each page holds the address of the next: once per set, by the first to come. */
+static void native_build_chain(struct wl *w, u64 base, u32 nr_pages)
+{
+	struct native *n = native_of(w);
+	u32 *next = native_alloc(w, nr_pages * sizeof(*next));
+
+	wl_cycle(next, nr_pages);
+	pthread_mutex_lock(&n->lock);
+	if (n->chain_base != base) {
+		for (u32 i = 0; i < nr_pages; i++)
+			*chase_slot(base, i, w->page_size) =
+				chase_slot(base, next[i], w->page_size);
+		n->chain_base = base;
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+static int native_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
+			u64 *loads)
+{
+	void **p = chase_slot(base, 0, w->page_size);
+	u64 done = 0;
+
+	native_build_chain(w, base, nr_pages);
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		for (u32 i = 0; i < 64; i++)
+			p = *(void **volatile *)p;
+		done += 64;
+	}
+	*loads += done;
+	__atomic_fetch_add(&native_of(w)->chase_loads, done, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* ---------------------------------------------------------- shared words */
+
+static long futex(const u32 *word, int op, u32 val)
+{
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, val, NULL, NULL, 0);
+}
+
+/*
+ * A sleeper counts itself, then looks at the word; who changes the word looks
+ * at the count after. Both sides are sequentially consistent, so one of them sees
+ * the other, and the futex checks the word once more.
+ */
+static void native_wake(struct wl *w, u32 *word)
+{
+	if (__atomic_load_n(&native_of(w)->sleepers, __ATOMIC_SEQ_CST))
+		futex(word, FUTEX_WAKE, INT32_MAX);
+}
+
+static void native_set_word(struct wl *w, u32 *word, u32 val)
+{
+	__atomic_store_n(word, val, __ATOMIC_SEQ_CST);
+	native_wake(w, word);
+}
+
+static u32 native_add_word(struct wl *w, u32 *word, u32 n)
+{
+	u32 val = __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST);
+
+	native_wake(w, word);
+	return val;
+}
+
+static u32 native_get_word(struct wl *w, const u32 *word)
+{
+	(void)w;
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void native_wait_word(struct wl *w, u32 *word, u32 val)
+{
+	struct native *n = native_of(w);
+	u32 now;
+
+	__atomic_fetch_add(&n->sleepers, 1, __ATOMIC_SEQ_CST);
+	while ((now = __atomic_load_n(word, __ATOMIC_SEQ_CST)) != val)
+		futex(word, FUTEX_WAIT, now);
+	__atomic_fetch_sub(&n->sleepers, 1, __ATOMIC_SEQ_CST);
+}
+
+static void native_spin_until(struct wl *w, const u32 *word, u32 val)
+{
+	u32 spins = 0;
+
+	(void)w;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val) {
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("yield");
+#endif
+		if (++spins % SPINS_BEFORE_YIELD == 0)
+			sched_yield();
+	}
+}
+
+/* ---------------------------------------------------------------- threads */
+
+static void *native_trampoline(void *arg)
+{
+	struct native_thread *t = arg;
+
+	t->fn(t->w, t->arg);
+	return NULL;
+}
+
+/* The cpu'th of those that we may use. */
+static void pin_set(const struct native *n, u32 cpu, cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	for (u32 i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET(i, &n->allowed) || cpu--)
+			continue;
+		CPU_SET(i, set);
+		return;
+	}
+}
+
+static s64 native_thread_create(struct wl *w, void (*fn)(struct wl *, void *),
+				void *arg, s32 cpu)
+{
+	struct native_thread *t = native_alloc(w, sizeof(*t));
+	pthread_attr_t attr;
+	cpu_set_t set = native_of(w)->allowed;
+	int ret;
+
+	t->fn = fn;
+	t->arg = arg;
+	t->w = w;
+	if (cpu >= 0)
+		pin_set(native_of(w), (u32)cpu, &set);
+	pthread_attr_init(&attr);
+	ret = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (!ret)
+		ret = pthread_create(&t->thread, &attr, native_trampoline, t);
+	pthread_attr_destroy(&attr);
+	return ret ? -ret : (s64)(uintptr_t)t;
+}
+
+static int native_thread_join(struct wl *w, s64 thread)
+{
+	struct native_thread *t = (struct native_thread *)(uintptr_t)thread;
+
+	(void)w;
+	return -pthread_join(t->thread, NULL);
+}
+
+static void native_loop_cost(struct wl *w)
+{
+	(void)w;
+}
+
+/* ----------------------------------------------------------------- window */
+
+/* The clock is read last at the opening and first at the end. */
+static void native_window_open(struct wl *w)
+{
+	struct native *n = native_of(w);
+
+	counters_begin(&n->counters);
+	getrusage(RUSAGE_SELF, &n->usage_opened);
+	clock_gettime(CLOCK_MONOTONIC, &n->opened);
+}
+
+static void native_window_close(struct wl *w)
+{
+	struct native *n = native_of(w);
+
+	clock_gettime(CLOCK_MONOTONIC, &n->closed);
+	getrusage(RUSAGE_SELF, &n->usage_closed);
+	counters_end(&n->counters);
+}
+
+static bool native_stopping(struct wl *w)
+{
+	const volatile int *stop = native_of(w)->setup->stop;
+
+	return stop && *stop;
+}
+
+static void native_report(struct wl *w, const char *name, double value)
+{
+	figures_add(&native_of(w)->figures, name, value);
+}
+
+static const struct wl_ops native_ops = {
+	.mmap = native_mmap,
+	.munmap = native_munmap,
+	.mprotect = native_mprotect,
+	.madvise = native_madvise,
+	.store = native_store,
+	.load = native_load,
+	.chase = native_chase,
+	.thread_create = native_thread_create,
+	.thread_join = native_thread_join,
+	.spin_until = native_spin_until,
+	.set_word = native_set_word,
+	.add_word = native_add_word,
+	.get_word = native_get_word,
+	.wait_word = native_wait_word,
+	.loop_cost = native_loop_cost,
+	.alloc = native_alloc,
+	.window_open = native_window_open,
+	.window_close = native_window_close,
+	.stopping = native_stopping,
+	.report = native_report,
+};
+
+/* -------------------------------------------------------------------- run */
+
+static double since(const struct timespec *a, const struct timespec *b)
+{
+	return (double)(b->tv_sec - a->tv_sec) +
+	       (double)(b->tv_nsec - a->tv_nsec) / 1e9;
+}
+
+static double between(const struct timeval *a, const struct timeval *b)
+{
+	return (double)(b->tv_sec - a->tv_sec) +
+	       (double)(b->tv_usec - a->tv_usec) / 1e6;
+}
+
+static void native_metrics(struct native *n, struct metrics *ms)
+{
+	const struct rusage *a = &n->usage_opened, *b = &n->usage_closed;
+	double real_s = since(&n->opened, &n->closed);
+	double user_s = between(&a->ru_utime, &b->ru_utime);
+	double sys_s = between(&a->ru_stime, &b->ru_stime);
+
+	metrics_set(ms, "real_s", real_s);
+	metrics_set(ms, "user_s", user_s);
+	metrics_set(ms, "sys_s", sys_s);
+	metrics_set(ms, "ops", (double)n->w.ops_done);
+	if (real_s > 0) {
+		metrics_set(ms, "ops_per_s", (double)n->w.ops_done / real_s);
+		if (n->chase_loads)
+			metrics_set(ms, "chase_loads_per_s",
+				    (double)n->chase_loads / real_s);
+	}
+	figures_set(&n->figures, ms);
+	metrics_set(ms, "rusage.minor_faults", (double)(b->ru_minflt - a->ru_minflt));
+	metrics_set(ms, "rusage.voluntary_switches", (double)(b->ru_nvcsw - a->ru_nvcsw));
+	metrics_set(ms, "rusage.involuntary_switches",
+		    (double)(b->ru_nivcsw - a->ru_nivcsw));
+	counters_report(&n->counters, real_s, user_s + sys_s, ms);
+}
+
+static struct native *native_create(const struct run_setup *setup)
+{
+	struct native *n = aligned_alloc(64, (sizeof(*n) + 63) & ~63UL);
+
+	if (!n)
+		return NULL;
+	memset(n, 0, sizeof(*n));
+	n->setup = setup;
+	pthread_mutex_init(&n->lock, NULL);
+	if (sched_getaffinity(0, sizeof(n->allowed), &n->allowed))
+		CPU_SET(0, &n->allowed);
+	n->w.ops = &native_ops;
+	n->w.workload = setup->workload;
+	memcpy(n->w.param, setup->param, sizeof(n->w.param));
+	n->w.threads = setup->threads;
+	n->w.nr_cpus = (u32)CPU_COUNT(&n->allowed);
+	n->w.page_size = (u32)sysconf(_SC_PAGESIZE);
+	n->w.pin = setup->pin;
+	n->w.binding = n;
+	return n;
+}
+
+static void native_destroy(struct native *n)
+{
+	while (n->mem) {
+		struct native_mem *mem = n->mem;
+
+		n->mem = mem->next;
+		free(mem);
+	}
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+/* The calling thread is the main one, worker 0, pinned as the others are. */
+static void native_run_main(struct native *n)
+{
+	cpu_set_t set;
+
+	if (n->setup->pin) {
+		pin_set(n, 0, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	n->setup->workload->main(&n->w);
+	if (n->setup->pin)
+		sched_setaffinity(0, sizeof(n->allowed), &n->allowed);
+}
+
+static enum run_status native_outcome(struct native *n, char *error,
+				      size_t error_size)
+{
+	if (native_stopping(&n->w))
+		return RUN_STOPPED;
+	if (!n->w.failed)
+		return RUN_OK;
+	snprintf(error, error_size, "%s: %s failed: %s", n->w.workload->name,
+		 n->w.failed_what, strerror(n->w.failed));
+	return RUN_FAILED;
+}
+
+/* The pass that is timed. */
+static enum run_status native_timed(const struct run_setup *setup,
+				    struct metrics *metrics,
+				    char *error, size_t error_size)
+{
+	struct native *n = native_create(setup);
+	enum run_status status;
+
+	if (!n) {
+		snprintf(error, error_size, "out of memory");
+		return RUN_FAILED;
+	}
+	counters_open(&n->counters);
+	native_run_main(n);
+	status = native_outcome(n, error, error_size);
+	if (status != RUN_FAILED)
+		native_metrics(n, metrics);
+	counters_note(&n->counters, metrics);
+	counters_close(&n->counters);
+	native_destroy(n);
+	return status;
+}
+
+/* Iterations of the pass that counts: enough for a mean, few beside the first. */
+static void shorten(struct run_setup *setup)
+{
+	const struct wl_param *p = setup->workload->params;
+
+	for (u32 i = 0; p[i].name; i++) {
+		u64 *v = &setup->param[i];
+
+		if (!strcmp(p[i].name, "iterations") && *v > 1000)
+			*v = *v / 10 > 1000 ? *v / 10 : 1000;
+	}
+}
+
+/*
+ * The pass that counts flushes with the tracepoint, since that costs time: a
+ * count per operation, which may be had from fewer of them.
+ */
+static void native_counted(const struct run_setup *setup, struct metrics *metrics)
+{
+	struct run_setup shorter = *setup;
+	struct native *n;
+
+	shorten(&shorter);
+	n = native_create(&shorter);
+	if (!n)
+		return;
+	if (counters_open_trace(&n->counters)) {
+		native_run_main(n);
+		if (!native_stopping(&n->w) && !n->w.failed && n->w.ops_done)
+			metrics_set(metrics, "trace.tlb_flush_per_op",
+				    (double)n->counters.value[0] /
+				    (double)n->w.ops_done);
+	}
+	counters_note(&n->counters, metrics);
+	counters_close(&n->counters);
+	native_destroy(n);
+}
+
+enum run_status run_native(const struct run_setup *setup, struct metrics *metrics,
+			   char *error, size_t error_size)
+{
+	struct timespec t0, t1;
+	enum run_status status;
+
+	memset(metrics, 0, sizeof(*metrics));
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	status = native_timed(setup, metrics, error, error_size);
+	if (status == RUN_OK)
+		native_counted(setup, metrics);
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	if (status != RUN_FAILED)
+		metrics_set(metrics, "wall_s", since(&t0, &t1));
+	return status;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Workloads on this host's kernel. No test here depends on how long things take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "workload/common.h"
+#include "workload/run.h"
+
+static struct run_setup setup;
+static struct metrics metrics;
+static char error[256];
+
+static void prepare(const struct workload *wl, u32 threads)
+{
+	memset(&setup, 0, sizeof(setup));
+	memset(&metrics, 0, sizeof(metrics));
+	error[0] = 0;
+	setup.workload = wl;
+	setup.threads = threads;
+	for (u32 i = 0; wl->params[i].name; i++)
+		setup.param[i] = wl->params[i].def;
+}
+
+static void set(const char *name, u64 value)
+{
+	const struct wl_param *p = setup.workload->params;
+
+	for (u32 i = 0; p[i].name; i++) {
+		if (!strcmp(p[i].name, name)) {
+			setup.param[i] = value;
+			return;
+		}
+	}
+	fail_msg("no parameter %s", name);
+}
+
+/* NULL: absent. */
+static const double *get(const char *name)
+{
+	for (u32 i = 0; i < metrics.n; i++)
+		if (!strcmp(metrics.m[i].name, name))
+			return &metrics.m[i].value;
+	return NULL;
+}
+
+static void run(enum run_status want)
+{
+	assert_int_equal(run_native(&setup, &metrics, error, sizeof(error)), want);
+}
+
+static void expect(const char *name, double value)
+{
+	const double *v = get(name);
+
+	assert_non_null(v);
+	assert_true(*v == value);
+}
+
+static void expect_above(const char *name, double value)
+{
+	const double *v = get(name);
+
+	assert_non_null(v);
+	assert_true(*v > value);
+}
+
+static void test_mmap8(void **state)
+{
+	(void)state;
+	prepare(&workload_mmap8, 3);
+	set("iterations", 50);
+	run(RUN_OK);
+	expect("ops", 150);
+	expect_above("real_s", 0);
+	expect_above("ops_per_s", 0);
+	/* Each iteration takes one fault, which the kernel counts. */
+	expect_above("rusage.minor_faults", 149);
+	assert_null(get("chase_loads_per_s"));
+	assert_int_equal(metrics.digest, 0);
+}
+
+static void test_turns_pinned(void **state)
+{
+	(void)state;
+	prepare(&workload_mmap8, 3);
+	setup.pin = true;
+	set("iterations", 20);
+	set("order", 1);
+	run(RUN_OK);
+	expect("ops", 60);
+}
+
+static void test_chasers(void **state)
+{
+	(void)state;
+	prepare(&workload_mmap8, 1);
+	set("iterations", 500);
+	set("chasers", 1);
+	set("chase", 64);
+	run(RUN_OK);
+	expect("ops", 500);
+	expect_above("chase_loads_per_s", 0);
+}
+
+/* As many faults as pages written: the kernel gave all of them back each time. */
+static void test_dontneed(void **state)
+{
+	(void)state;
+	prepare(&workload_dontneed, 1);
+	set("iterations", 30);
+	set("touch", 5);
+	run(RUN_OK);
+	expect("ops", 30);
+	expect_above("rusage.minor_faults", 149);
+}
+
+static void test_mmap5(void **state)
+{
+	(void)state;
+	prepare(&workload_mmap5, 2);
+	set("rounds", 3);
+	set("iterations", 20);
+	run(RUN_OK);
+	expect("ops", 3);
+}
+
+static void test_stop(void **state)
+{
+	static const volatile int stop = 1;
+
+	(void)state;
+	for (u32 order = 0; order < 2; order++) {
+		prepare(&workload_mmap8, 4);
+		setup.stop = &stop;
+		set("order", order);
+		run(RUN_STOPPED);
+		expect("ops", 0);
+	}
+}
+
+/* A mapping that no process can have: told, not crashed. */
+static void test_failure(void **state)
+{
+	(void)state;
+	prepare(&workload_mmap8, 2);
+	set("size", 1ULL << 62);
+	set("touch", 0);
+	run(RUN_FAILED);
+	assert_non_null(strstr(error, "mmap8: mmap failed"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mmap8),
+		cmocka_unit_test(test_turns_pinned),
+		cmocka_unit_test(test_chasers),
+		cmocka_unit_test(test_dontneed),
+		cmocka_unit_test(test_mmap5),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_failure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

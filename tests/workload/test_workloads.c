@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The workloads themselves: which calls, in which order, within which window. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/workload/fake_world.h"
+#include "workload/common.h"
+#include "workload/figures.h"
+
+#define HINT 0x200000000000ULL
+
+struct set {
+	const char *name;
+	u64 value;
+};
+
+static struct fake_world *make(void)
+{
+	struct fake_world *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	return f;
+}
+
+static bool run(struct fake_world *f, const struct workload *wl, u32 threads,
+		const struct set *set)
+{
+	u64 param[WL_MAX_PARAMS] = { 0 };
+	u32 i;
+
+	for (i = 0; wl->params[i].name; i++)
+		param[i] = wl->params[i].def;
+	for (; set->name; set++) {
+		for (i = 0; wl->params[i].name; i++)
+			if (!strcmp(wl->params[i].name, set->name))
+				break;
+		assert_non_null(wl->params[i].name);
+		param[i] = set->value;
+	}
+	return fake_run(f, wl, threads, param);
+}
+
+/* Index of the first such event, or f->n. */
+static u32 find(const struct fake_world *f, enum fake_call call)
+{
+	u32 i = 0;
+
+	while (i < f->n && f->log[i].call != call)
+		i++;
+	return i;
+}
+
+static u32 count(const struct fake_world *f, enum fake_call call, u32 from, u32 to)
+{
+	u32 n = 0;
+
+	for (u32 i = from; i < to; i++)
+		n += f->log[i].call == call;
+	return n;
+}
+
+static void test_mmap8_calls(void **state)
+{
+	static const struct set set[] = { { "iterations", 3 }, { "hint", HINT },
+					  { "touch", 2 }, { NULL, 0 } };
+	static const enum fake_call want[] = { FAKE_MMAP, FAKE_STORE, FAKE_STORE,
+					       FAKE_MADVISE, FAKE_MUNMAP };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 1, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(close - open - 1, 3 * 5);
+	for (u32 i = 0; i < 15; i++) {
+		const struct fake_event *e = &f->log[open + 1 + i];
+
+		assert_int_equal(e->call, want[i % 5]);
+		assert_int_equal(e->addr, HINT + (i % 5 == 2 ? 4096 : 0));
+		if (e->call != FAKE_STORE)
+			assert_int_equal(e->len, 16 << 20);
+	}
+	assert_int_equal(f->w.ops_done, 3);
+	fake_free(f);
+}
+
+/* The default hint: the midpoint of 2 GiB that were mapped and unmapped. */
+static void test_mmap8_hint(void **state)
+{
+	static const struct set set[] = { { "iterations", 1 }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 1, set));
+	open = find(f, FAKE_OPEN);
+	assert_int_equal(f->log[0].call, FAKE_MMAP);
+	assert_int_equal(f->log[0].len, 2ULL << 30);
+	assert_int_equal(f->log[1].call, FAKE_MUNMAP);
+	assert_int_equal(f->log[open + 1].addr, f->log[0].addr + (1ULL << 30));
+	fake_free(f);
+}
+
+/* Creation before the window, the end of every thread after it. */
+static void test_mmap8_window(void **state)
+{
+	static const struct set set[] = { { "iterations", 5 }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 4, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(count(f, FAKE_CREATE, 0, open), 3);
+	assert_int_equal(count(f, FAKE_MUNMAP, open, close), 4 * 5);
+	assert_int_equal(count(f, FAKE_MMAP, close, f->n), 0);
+	assert_int_equal(count(f, FAKE_END, 0, close), 0);
+	assert_int_equal(f->w.ops_done, 20);
+	fake_free(f);
+}
+
+/* One whole iteration each, round-robin. */
+static void test_mmap8_turns(void **state)
+{
+	static const struct set set[] = { { "iterations", 5 }, { "order", 1 },
+					  { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 3, set));
+	open = find(f, FAKE_OPEN);
+	assert_int_equal(find(f, FAKE_CLOSE) - open - 1, 3 * 5 * 4);
+	for (u32 i = 0; i < 3 * 5 * 4; i++)
+		assert_int_equal(f->log[open + 1 + i].thread, i / 4 % 3);
+	assert_int_equal(f->w.ops_done, 15);
+	fake_free(f);
+}
+
+/* In free order the threads do overlap (or the test above shows nothing). */
+static void test_mmap8_free_overlaps(void **state)
+{
+	static const struct set set[] = { { "iterations", 5 }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, switches = 0;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 3, set));
+	open = find(f, FAKE_OPEN);
+	for (u32 i = open + 2; i < find(f, FAKE_CLOSE); i++)
+		switches += f->log[i].thread != f->log[i - 1].thread;
+	assert_true(switches > 15);
+	fake_free(f);
+}
+
+/* The set is resident before the start; chasers end with the last worker. */
+static void test_mmap8_chasers(void **state)
+{
+	static const struct set set[] = { { "iterations", 5 }, { "chasers", 2 },
+					  { "chase", 7 }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap8, 2, set));
+	open = find(f, FAKE_OPEN);
+	assert_int_equal(count(f, FAKE_STORE, 0, open), 7);
+	assert_int_equal(count(f, FAKE_CHASE, open, f->n), 2);
+	assert_int_equal(f->log[find(f, FAKE_CHASE)].addr, f->log[0].addr);
+	assert_int_equal(f->w.ops_done, 10);
+	fake_free(f);
+}
+
+/* Whatever goes wrong, everybody comes home and the failure is told. */
+static void test_mmap8_failures(void **state)
+{
+	static const struct set free_order[] = { { "iterations", 5 }, { NULL, 0 } };
+	static const struct set turns[] = { { "iterations", 5 }, { "order", 1 },
+					    { NULL, 0 } };
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		struct fake_world *f;
+
+		/* The first is that of the hint. */
+		for (u32 n = 2; n <= 1 + 15; n++) {
+			f = make();
+			f->fail_mmap = n;
+			f->slow = n % 3;
+			assert_true(run(f, &workload_mmap8, 3, i ? turns : free_order));
+			assert_int_equal(f->w.failed, 12);
+			assert_string_equal(f->w.failed_what, "mmap");
+			fake_free(f);
+		}
+		f = make();
+		f->fail_create = 2;
+		assert_true(run(f, &workload_mmap8, 4, i ? turns : free_order));
+		assert_int_equal(f->w.failed, 11);
+		assert_int_equal(find(f, FAKE_OPEN), f->n);
+		fake_free(f);
+
+		f = make();
+		f->stop_after_mmap = 6;
+		assert_true(run(f, &workload_mmap8, 3, i ? turns : free_order));
+		assert_int_equal(f->w.failed, 0);
+		assert_true(f->w.ops_done > 0 && f->w.ops_done < 15);
+		fake_free(f);
+	}
+}
+
+static void test_mmap8_check(void **state)
+{
+	struct wl w = { .workload = &workload_mmap8, .threads = 1, .page_size = 65536 };
+
+	(void)state;
+	for (u32 i = 0; workload_mmap8.params[i].name; i++)
+		w.param[i] = workload_mmap8.params[i].def;
+	assert_null(workload_mmap8.check(&w));
+	w.param[1] = 65536;
+	assert_null(workload_mmap8.check(&w));
+	w.param[2] = 2;
+	assert_non_null(workload_mmap8.check(&w));
+	w.param[2] = 1;
+	w.param[5] = 1;
+	assert_non_null(workload_mmap8.check(&w));
+}
+
+/* One mapping kept; nothing but stores and madvise in the window. */
+static void test_dontneed(void **state)
+{
+	static const struct set set[] = { { "iterations", 4 }, { "touch", 3 },
+					  { "hint", HINT }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_dontneed, 2, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(close - open - 1, 2 * 4 * 4);
+	assert_int_equal(count(f, FAKE_STORE, open, close), 2 * 4 * 3);
+	assert_int_equal(count(f, FAKE_MADVISE, open, close), 2 * 4);
+	assert_int_equal(f->log[0].addr, HINT);
+	assert_int_equal(f->w.ops_done, 8);
+	fake_free(f);
+}
+
+static void test_mmap5(void **state)
+{
+	static const struct set set[] = { { "rounds", 2 }, { "iterations", 3 },
+					  { "size", 64 }, { "hint", HINT }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_mmap5, 2, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(count(f, FAKE_CREATE, open, close), 2 * 2);
+	assert_int_equal(count(f, FAKE_MUNMAP, open, close), 2 * 3);
+	/* Every word of the mapping, and one byte of the stack. */
+	assert_int_equal(count(f, FAKE_STORE, open, close), 2 * (3 * 8 + 1));
+	assert_int_equal(count(f, FAKE_MADVISE, open, close), 2);
+	assert_int_equal(f->w.ops_done, 2);
+	fake_free(f);
+}
+
+/* One cycle through all pages, always the same. */
+static void test_cycle(void **state)
+{
+	u32 next[1000], again[1000];
+
+	(void)state;
+	for (u32 n = 1; n <= 1000; n += n < 10 ? 1 : 99) {
+		u32 at = 0, steps = 0;
+
+		wl_cycle(next, n);
+		do {
+			at = next[at];
+			steps++;
+		} while (at && steps <= n);
+		assert_int_equal(steps, n);
+	}
+	wl_cycle(again, 1000);
+	wl_cycle(next, 1000);
+	assert_memory_equal(again, next, sizeof(next));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mmap8_calls),
+		cmocka_unit_test(test_mmap8_hint),
+		cmocka_unit_test(test_mmap8_window),
+		cmocka_unit_test(test_mmap8_turns),
+		cmocka_unit_test(test_mmap8_free_overlaps),
+		cmocka_unit_test(test_mmap8_chasers),
+		cmocka_unit_test(test_mmap8_failures),
+		cmocka_unit_test(test_mmap8_check),
+		cmocka_unit_test(test_dontneed),
+		cmocka_unit_test(test_mmap5),
+		cmocka_unit_test(test_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

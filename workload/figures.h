@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What both bindings need: a workload's own figures, kept until the run's
+ * metrics are put together, and the order in which pointers are chased.
+ */
+#ifndef TLBLAB_WORKLOAD_FIGURES_H
+#define TLBLAB_WORKLOAD_FIGURES_H
+
+#include <assert.h>
+
+#include "report/metrics.h"
+
+#define FIGURES_MAX 16
+
+struct figures {
+	u32 n;
+	const char *name[FIGURES_MAX];	/* string constants of the workload */
+	double value[FIGURES_MAX];
+};
+
+static inline void figures_add(struct figures *f, const char *name, double value)
+{
+	assert(f->n < FIGURES_MAX);
+	f->name[f->n] = name;
+	f->value[f->n++] = value;
+}
+
+static inline void figures_set(const struct figures *f, struct metrics *ms)
+{
+	for (u32 i = 0; i < f->n; i++)
+		metrics_set(ms, f->name[i], f->value[i]);
+}
+
+/*
+ * next[i] is the page after page i: one cycle through all n pages (Sattolo's
+ * shuffle over a linear congruential generator of fixed seed).
+ */
+static inline void wl_cycle(u32 *next, u32 n)
+{
+	u64 state = 0x853c49e6748fea9bULL;
+
+	for (u32 i = 0; i < n; i++)
+		next[i] = i;
+	for (u32 i = n - 1; i > 0 && i < n; i--) {
+		u32 j, tmp;
+
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		j = (u32)((state >> 33) % i);
+		tmp = next[i];
+		next[i] = next[j];
+		next[j] = tmp;
+	}
+}
+
+#endif

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "workload/common.h"
+
+const struct workload *const workloads[] = {
+	&workload_mmap8,
+	&workload_dontneed,
+	&workload_mmap5,
+	NULL,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Workloads: each is written once, over struct wl_ops, and runs on a simulated
+ * machine (workload/sim.c binds the operations to a core) or on the host's
+ * kernel (native/ binds them to system calls).
+ *
+ * A workload file holds C functions and one struct workload. It has no
+ * static state, calls no libc, and keeps what it needs in memory from
+ * wl->ops->alloc(). It takes no decision by time.
+ *
+ * The measured window opens when all workers stand at the start (wl_start)
+ * and closes when the last leaves its last iteration (wl_finish): thread
+ * creation, set-up and exit lie outside. The process's main thread is worker 0.
+ */
+#ifndef TLBLAB_WORKLOAD_H
+#define TLBLAB_WORKLOAD_H
+
+#include <tlblab/types.h>
+
+/* Linux's values (uapi/asm-generic/mman-common.h). */
+#define WL_PROT_NONE		0x0
+#define WL_PROT_READ		0x1
+#define WL_PROT_WRITE		0x2
+#define WL_MAP_SHARED		0x01
+#define WL_MAP_PRIVATE		0x02
+#define WL_MAP_FIXED		0x10
+#define WL_MAP_ANONYMOUS	0x20
+#define WL_MADV_DONTNEED	4
+
+struct wl;
+
+/* Errors are negative errno values. Addresses are user addresses. */
+struct wl_ops {
+	/* System calls of the calling thread. */
+	s64 (*mmap)(struct wl *w, u64 addr, u64 len, u32 prot, u32 flags);
+	s64 (*munmap)(struct wl *w, u64 addr, u64 len);
+	s64 (*mprotect)(struct wl *w, u64 addr, u64 len, u32 prot);
+	s64 (*madvise)(struct wl *w, u64 addr, u64 len, u32 advice);
+
+	/*
+	 * One byte. 0, or a signal number when the access kills the thread. In
+	 * simulation a store makes the other bytes of its aligned 8-byte word zero.
+	 */
+	int (*store)(struct wl *w, u64 addr, u8 val);
+	int (*load)(struct wl *w, u64 addr, u8 *val);
+	/*
+	 * Dependent loads over nr_pages pages from base on, in a fixed
+	 * pseudo-random cycle, until *stop is not zero; adds to *loads about
+	 * every time it is interrupted and at the end.
+	 */
+	int (*chase)(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
+		     u64 *loads);
+
+	/*
+	 * A thread of this process running fn(w, arg), on the given CPU, or
+	 * anywhere when cpu < 0. thread_join waits for its end.
+	 */
+	s64 (*thread_create)(struct wl *w, void (*fn)(struct wl *, void *),
+			     void *arg, s32 cpu);
+	int (*thread_join)(struct wl *w, s64 thread);
+
+	/* Spin in user mode until *word == val (a turn). Relaxed for both. */
+	void (*spin_until)(struct wl *w, const u32 *word, u32 val);
+	/* The word is shared between threads: release. */
+	void (*set_word)(struct wl *w, u32 *word, u32 val);
+	u32 (*add_word)(struct wl *w, u32 *word, u32 n); /* returns new */
+	u32 (*get_word)(struct wl *w, const u32 *word);
+	/* Sleep until *word == val, woken by whoever sets it so. */
+	void (*wait_word)(struct wl *w, u32 *word, u32 val);
+
+	/* What one turn of the loop costs in user mode; nothing natively. */
+	void (*loop_cost)(struct wl *w);
+	void *(*alloc)(struct wl *w, size_t size); /* zeroed; lives as long as w */
+
+	void (*window_open)(struct wl *w);
+	void (*window_close)(struct wl *w);
+	/* The run should end early (Ctrl-C, limits): leave the loop. */
+	bool (*stopping)(struct wl *w);
+	/* A figure of the workload's own, under metrics; call once, at the end. */
+	void (*report)(struct wl *w, const char *name, double value);
+};
+
+enum wl_param_kind { WL_INT, WL_SIZE, WL_ADDR, WL_ENUM };
+
+struct wl_param {
+	const char *name;
+	enum wl_param_kind kind;
+	u64 def, min, max;
+	const char *const *values;	/* WL_ENUM: NULL-terminated */
+	const char *meaning;		/* one line */
+};
+
+#define WL_MAX_PARAMS 16
+
+/* A run, as its threads see it. Everything is constant during the run. */
+struct wl {
+	const struct wl_ops *ops;
+	const struct workload *workload;
+	u64 param[WL_MAX_PARAMS];	/* in the order of workload->params */
+	u32 threads;
+	u32 nr_cpus;			/* that may be used */
+	u32 page_size;
+	bool pin;			/* worker i on CPU i (else anywhere) */
+	void *binding;			/* of the ops */
+	void *priv;			/* of the workload */
+	/* The start and finish lines: wl_start(), wl_finish(). */
+	u32 arrived;	/* back to 0 when the window closes */
+	u32 started;
+	u32 finished;	/* workers that are through; a high bit calls the run off */
+	u64 ops_done;			/* set by the workload before it ends */
+	int failed;			/* errno or signal of the first failure */
+	const char *failed_what;
+};
+
+struct workload {
+	const char *name;		/* "mmap8" */
+	const char *summary;		/* one line */
+	const char *origin;		/* thread, or whose benchmark it is */
+	const struct wl_param *params;	/* ends with a NULL name */
+	u32 default_threads;
+	/*
+	 * Checks what only the workload knows (sizes that cannot be), before
+	 * anything runs. Returns NULL or one line.
+	 */
+	const char *(*check)(const struct wl *w);
+	/* The main thread, worker 0. Creates and joins the others. */
+	void (*main)(struct wl *w);
+};
+
+extern const struct workload *const workloads[]; /* NULL-terminated */
+
+/* All threads + extra participants meet; the last to arrive opens the window. */
+void wl_start(struct wl *w, u32 participants);
+/* The last of participants to come closes the window. */
+void wl_finish(struct wl *w, u32 participants);
+/* Note the first failure; later ones are dropped. */
+void wl_fail(struct wl *w, const char *what, int err);
+
+#endif
