@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# run.sh BUILD: the benchmarks, one after the other. Each program of bench/ prints a
+# table with a heading of its own; native.sh is last, since it measures this host.
+set -eu
+build=$1
+cd "$(dirname "$0")/.."
+export TLBLAB_MACHINES="$PWD/machines"
+export TLBLAB_CORES="$PWD/$build"
+
+for f in $(scripts/sources.sh bench); do
+	name=$(basename "$f" .c)
+	echo
+	"$build/bench/$name"
+done
+echo
+bench/native.sh "$build"
