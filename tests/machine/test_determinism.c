@@ -6,8 +6,8 @@
 #include "tcore.h"
 
 /* Of run(7), by gcc, clang, and on aarch64. A change of the model changes them. */
-#define GOLDEN_END 762925566ULL
-#define GOLDEN_HASH 0xeefcfad6db7b4e4bULL
+#define GOLDEN_END 758488479ULL
+#define GOLDEN_HASH 0xfe8c2b2c578f54c5ULL
 
 struct state {
 	struct mach_lock lock;

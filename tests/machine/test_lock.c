@@ -42,12 +42,13 @@ static void queue_main(void *arg)
 static void test_fifo(void **state)
 {
 	struct machine_desc *desc = tdesc(N);
-	struct machine *m = tmachine(desc, 3);
 	struct state s = { 0 };
+	struct machine *m;
 
 	(void)state;
 	for (u32 i = 0; i < N; i++)
-		desc->place[i].package = m->cpu[i].place.package = 0;
+		desc->place[i].package = 0;
+	m = tmachine(desc, 3);
 	assert_int_equal(machine_run(m, queue_main, &s, NULL), 0);
 	assert_int_equal(s.n, N);
 	for (u32 i = 0; i < N; i++)
