@@ -17,13 +17,22 @@
 
 /* Only lazy CPUs were spared an IPI; an oversized range flush synced once. */
 #define BEFORE_6_12	"x86.ipi_filter=lazy", "arm64.range_overflow_sync=once"
-#define BEFORE_6_4	BEFORE_6_12, "mm.fault_lock=mmap"
+#define BEFORE_6_4	BEFORE_6_12, "mm.fault_lock=mmap",                      \
+			"powerpc.lazy_tlb_shootdown=off"
 #define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
-#define BEFORE_5_6	BEFORE_6_2, "mmu_gather.flush_test=end"
-#define BEFORE_5_3	BEFORE_5_6, "mm.rwsem=xadd"
+#define BEFORE_5_14	BEFORE_6_2, "powerpc.range_pwc=none"
+#define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
+#define BEFORE_5_6	BEFORE_5_12, "mmu_gather.flush_test=end",               \
+			"powerpc.nested_branch=on"
+#define BEFORE_5_4	BEFORE_5_6, "powerpc.tlbie_fixups=stq"
+#define BEFORE_5_3	BEFORE_5_4, "mm.rwsem=xadd"
 #define BEFORE_4_20	BEFORE_5_3, "mm.munmap_downgrade=off",                  \
 			"arm64.max_tlbi_ops=1024"
 #define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free"
+#define BEFORE_4_18	BEFORE_4_19, "powerpc.nested_branch=off",               \
+			"powerpc.cpumask_trim=none",                            \
+			"powerpc.set_pte_ptesync=on"
+#define BEFORE_4_17	BEFORE_4_18, "powerpc.tlbie_fixups=none"
 
 /* What gathers did beside others: nothing, then (4.13) this, to 5.2-rc2. */
 #define NOT_NESTED	"mmu_gather.nested=ignore"
@@ -37,19 +46,19 @@
 
 const struct era core_eras[] = {
 	ERA("3.19",    "before thread S3",
-	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0-rc1", "thread S3, before its fixes",
-	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0",     "thread S3, with its fixes",
-	    BEFORE_4_19, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.14",    "nested gathers flush their range",
-	    BEFORE_4_19, REPEAT_DOUBLE, RANGE_NESTED, NULL),
+	    BEFORE_4_17, REPEAT_DOUBLE, RANGE_NESTED, NULL),
 	ERA("5.2-rc2", "thread S0, before its fix",
 	    BEFORE_5_3, REPEAT_DOUBLE, RANGE_NESTED, NULL),
 	ERA("5.3",     "nested gathers flush the mm; the rwsem hands off",
-	    BEFORE_5_6, REPEAT_DOUBLE, NULL),
+	    BEFORE_5_4, REPEAT_DOUBLE, NULL),
 	ERA("5.8",     "gathers know what levels they cleared",
-	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	    BEFORE_5_12, REPEAT_DOUBLE, NULL),
 	ERA("5.14",    "thread S2",
 	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
 	ERA("6.0",     "thread S4",

@@ -572,6 +572,10 @@ static int check_mmu(struct load *l)
 		return bad(l, "asid_bits", "expected 8 or 16 on arm64");
 	if (!strcmp(d->arch, "x86") && y->asid_bits && y->asid_bits != 12)
 		return bad(l, "asid_bits", "expected 12, or 0 without PCID, on x86");
+	if (!strcmp(d->arch, "powerpc") && (y->asid_bits < 8 || y->va_bits != 52))
+		return bad(l, y->va_bits != 52 ? "va_bits" : "asid_bits",
+			   "expected %s on powerpc",
+			   y->va_bits != 52 ? "52" : "8 to 20 (PIDs)");
 	d->va_bits = y->va_bits;
 	d->asid_bits = y->asid_bits;
 	return 0;

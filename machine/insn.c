@@ -6,6 +6,10 @@
  * collected and go to the fabric as one request at the next DSB ISH, which
  * waits for it: the queue cannot tell when each was issued. All of them take
  * effect on all CPUs when the request is complete. Its local TLBIs act at once.
+ *
+ * POWER's tlbie goes the same way; the ptesync that follows a tlbsync sends the
+ * request and waits for it. (Other ptesyncs only order.) H_RPT_INVALIDATE is a
+ * request by the hypervisor, complete when it returns. tlbiel acts at once.
  */
 #include <stdlib.h>
 
@@ -15,6 +19,8 @@ enum insn_kind {
 	INSN_ABSENT,	/* no machine of ours has it yet */
 	INSN_LOCAL,	/* at once, at a cost */
 	INSN_BROADCAST,	/* arm64 TLBI ...IS */
+	INSN_TLBIE,
+	INSN_HCALL,
 };
 
 static const struct {
@@ -39,6 +45,12 @@ static const struct {
 	[MACH_ARM64_TLBI_VALE1] = { INSN_LOCAL, HW_TLBI_LOCAL },
 	[MACH_ARM64_TLBI_ASIDE1] = { INSN_LOCAL, HW_TLBI_LOCAL },
 	[MACH_ARM64_TLBI_VMALLE1] = { INSN_LOCAL, HW_TLBI_LOCAL },
+	[MACH_PPC_PID] = { INSN_LOCAL, HW_STORE },
+	[MACH_PPC_PRTB] = { INSN_LOCAL, HW_STORE },
+	[MACH_PPC_SLBIA] = { INSN_LOCAL, HW_TLBIEL },
+	[MACH_PPC_TLBIEL] = { INSN_LOCAL, HW_TLBIEL },
+	[MACH_PPC_TLBIE] = { INSN_TLBIE, HW_TLBIE_VA },
+	[MACH_PPC_H_RPT_INVALIDATE] = { INSN_HCALL, HW_HCALL },
 };
 
 u64 cpu_mmu_now(struct cpu *c)
@@ -71,6 +83,65 @@ static void ishst_used(struct cpu *c)
 	}
 }
 
+/* RIC of a tlbie or tlbiel. */
+static u32 ppc_ric(u32 cc)
+{
+	return cc & 3;
+}
+
+/*
+ * POWER: a page, or the walk caches of a PID, or all translations of a PID (RB has
+ * IS in bits 11:10).
+ */
+static u64 tlbie_cost(const struct machine *m, u64 rb, u32 cc)
+{
+	bool pid = (rb >> 10 & 3) && ppc_ric(cc) != 1;
+
+	return hw_cost(m, pid ? HW_TLBIE_PID : HW_TLBIE_VA);
+}
+
+/* Pages above which KVM's hypervisor flushes the PID. */
+#define HCALL_CEILING 33
+
+/* What the hypervisor issues for H_RPT_INVALIDATE: mmu/powerpc.c has the operands. */
+static u64 hcall_cost(const struct machine *m, u64 start, u64 end, u32 cc)
+{
+	static const u32 shift[] = { 12, 16, 21, 30 };
+	u64 va = hw_cost(m, HW_TLBIE_VA), pid = hw_cost(m, HW_TLBIE_PID);
+	u32 type = cc >> 24 & 0xf;
+	u64 sum = 0;
+
+	if (type == 0xe)
+		return pid;
+	if (type & 4)
+		sum += va;
+	if (!(type & 2))
+		return sum;
+	if (start == 0 && end == ~0ULL)
+		return sum + pid;
+	for (u32 i = 0; i < 4; i++) {
+		if (!(cc >> (20 + i) & 1))
+			continue;
+		if ((end - start) >> shift[i] > HCALL_CEILING)
+			return sum + pid;
+		sum += va * (((end - start - 1) >> shift[i]) + 1);
+	}
+	return sum;
+}
+
+/* At the server. */
+static u64 broadcast_cost(const struct machine *m, const struct tlbi *op)
+{
+	switch (insn_table[op->insn].kind) {
+	case INSN_TLBIE:
+		return tlbie_cost(m, op->a, op->c);
+	case INSN_HCALL:
+		return hcall_cost(m, op->a, op->b, op->c);
+	default:
+		return hw_cost(m, insn_table[op->insn].cost);
+	}
+}
+
 s64 insn_execute(u32 insn, u64 a, u64 b, u32 cc, const struct mach_site *site)
 {
 	struct cpu *c = this_cpu();
@@ -78,6 +149,10 @@ s64 insn_execute(u32 insn, u64 a, u64 b, u32 cc, const struct mach_site *site)
 
 	MACH_ASSERT(insn < MACH_NR_INSNS);
 	m->stats.insn[insn]++;
+	if (insn == MACH_PPC_TLBIE)
+		m->stats.tlbie_ric[ppc_ric(cc)]++;
+	else if (insn == MACH_PPC_TLBIEL)
+		m->stats.tlbiel_ric[ppc_ric(cc)]++;
 	if (insn_table[insn].kind == INSN_BROADCAST)
 		ishst_used(c);
 	switch (insn_table[insn].kind) {
@@ -90,6 +165,16 @@ s64 insn_execute(u32 insn, u64 a, u64 b, u32 cc, const struct mach_site *site)
 		cpu_advance(c, hw_cost(m, HW_TLBI_ISSUE),
 			    MACH_ACCT_INVALIDATE_ISSUE);
 		collect(c, insn, a, b, cc);
+		return 0;
+	case INSN_TLBIE:
+		cpu_advance(c, hw_cost(m, HW_TLBIE_ISSUE),
+			    MACH_ACCT_INVALIDATE_ISSUE);
+		collect(c, insn, a, b, cc);
+		return 0;
+	case INSN_HCALL:
+		cpu_advance(c, hw_cost(m, HW_HCALL), MACH_ACCT_INVALIDATE_WAIT);
+		collect(c, insn, a, b, cc);
+		fabric_sync(c);
 		return 0;
 	}
 	machine_panic("this machine has no such instruction", site->file,
@@ -129,7 +214,7 @@ void fabric_sync(struct cpu *c)
 	u64 service = 0;
 
 	for (u32 i = 0; i < n; i++)
-		service += hw_cost(m, insn_table[c->tlbi[i].insn].cost);
+		service += broadcast_cost(m, &c->tlbi[i]);
 	cpu_sync(c);
 	/* An interrupt handler's DSB may just have done it for us. */
 	if (c->nr_tlbi != n)
@@ -147,6 +232,7 @@ void fabric_sync(struct cpu *c)
 	}
 	m->dvm_ops += n;
 	c->nr_tlbi = 0;
+	c->tlbsync = false;
 	c->irq_floor = c->clock;
 	if (c->irq_head && c->irqs_on)
 		cpu_take_irqs(c);
@@ -178,6 +264,18 @@ void fence_execute(u32 kind, const struct mach_site *site)
 	case MACH_DSB_NSH:
 	case MACH_DSB_NSHST:
 		cpu_advance(c, hw_cost(m, HW_DSB_NSH), MACH_ACCT_INVALIDATE_WAIT);
+		break;
+	case MACH_TLBSYNC:
+		c->tlbsync = true;
+		cpu_advance(c, hw_cost(m, HW_TLBSYNC), MACH_ACCT_INVALIDATE_WAIT);
+		break;
+	case MACH_PTESYNC:
+		if (c->tlbsync && c->nr_tlbi)
+			fabric_sync(c);
+		cpu_advance(c, hw_cost(m, HW_PTESYNC), MACH_ACCT_INVALIDATE_WAIT);
+		break;
+	case MACH_EIEIO:
+		cpu_advance(c, hw_cost(m, HW_STORE), c->ctx_acct);
 		break;
 	case MACH_ISB:
 		cpu_advance(c, hw_cost(m, HW_ISB), c->ctx_acct);

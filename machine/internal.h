@@ -251,6 +251,7 @@ struct cpu {
 	u32 ishst_open;		/* DSB ISHST with no TLBI behind them yet */
 	struct tlbi *tlbi;	/* issued since the last DSB ISH */
 	u32 nr_tlbi, tlbi_size;
+	bool tlbsync;		/* POWER: issued since; the next ptesync waits */
 	struct wait *fabric_wait;
 	struct wait *idle_wait;	/* of the idle loop */
 

@@ -26,6 +26,7 @@ struct machine_stats {
 	u64 window_ps;			/* length of the window */
 	u64 account_ps[MACH_NR_ACCOUNTS]; /* sums over CPUs */
 	u64 insn[MACH_NR_INSNS];
+	u64 tlbie_ric[3], tlbiel_ric[3]; /* POWER: of insn[], by RIC */
 	u64 fence[MACH_NR_FENCES];	/* a DSB ISHST, if a TLBI follows it */
 	u64 dsb_ishst_all;		/* the others too: set_pmd() and its kin */
 	u64 ipi;			/* interrupts sent, one per target */

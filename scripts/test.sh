@@ -9,6 +9,7 @@
 set -eu
 build=$1
 status=0
+rm -f "$build/meson-logs/testlog.txt"	# or an old run's would be counted
 meson test -C "$build" --no-rebuild --print-errorlogs --quiet >"$build/test.out" 2>&1 ||
 	status=$?
 log=$build/meson-logs/testlog.txt

@@ -370,6 +370,8 @@ static u64 sim_digest(const struct sim *sim, const struct machine_stats *st,
 		hash = fnv1a(hash, st->account_ps[i]);
 	for (u32 i = 0; i < MACH_NR_INSNS; i++)
 		hash = fnv1a(hash, st->insn[i]);
+	for (u32 i = 0; i < 3; i++)
+		hash = fnv1a(fnv1a(hash, st->tlbie_ric[i]), st->tlbiel_ric[i]);
 	for (u32 i = 0; i < MACH_NR_FENCES; i++)
 		hash = fnv1a(hash, st->fence[i]);
 	hash = fnv1a(hash, st->dsb_ishst_all);
@@ -403,6 +405,8 @@ static bool insn_counts(const char *arch, u32 insn)
 	case MACH_ARM64_TTBR0:
 	case MACH_PPC_PID:
 	case MACH_PPC_PRTB:
+	case MACH_PPC_TLBIE:	/* by RIC, see set_ric_counts() */
+	case MACH_PPC_TLBIEL:
 		return false;
 	}
 	if (insn < MACH_ARM64_TTBR0)
@@ -430,6 +434,19 @@ static void set_named(struct metrics *ms, const char *prefix, const char *name,
 	metrics_set(ms, full, value);
 }
 
+/* POWER: what an operation drops is in its RIC. */
+static void set_ric_counts(struct metrics *ms, const struct machine_stats *st)
+{
+	static const char *const tlbie[] = { "tlbie_ric0", "tlbie_ric1", "tlbie_ric2" };
+	static const char *const tlbiel[] = { "tlbiel_ric0", "tlbiel_ric1",
+					      "tlbiel_ric2" };
+
+	for (u32 i = 0; i < 3; i++)
+		set_named(ms, "flush.", tlbie[i], (double)st->tlbie_ric[i]);
+	for (u32 i = 0; i < 3; i++)
+		set_named(ms, "flush.", tlbiel[i], (double)st->tlbiel_ric[i]);
+}
+
 static void set_counts(struct metrics *ms, const struct sim *sim,
 		       const struct machine_stats *st)
 {
@@ -439,6 +456,8 @@ static void set_counts(struct metrics *ms, const struct sim *sim,
 		if (insn_counts(arch, i))
 			set_named(ms, "flush.", machine_insn_name(i),
 				  (double)st->insn[i]);
+	if (!strcmp(arch, "powerpc"))
+		set_ric_counts(ms, st);
 	for (u32 i = 0; i < MACH_NR_FENCES; i++)
 		if (fence_counts(arch, i))
 			set_named(ms, "flush.", machine_fence_name(i),

@@ -7,7 +7,7 @@
  *	log.c	 contexts and their logs of broadcast invalidations
  *	walk.c	 the walker, for any radix table
  *	chase.c	 the pointer chase
- *	x86.c arm64.c	what an architecture adds: struct mmu_arch. Another
+ *	x86.c arm64.c powerpc.c	what an architecture adds: struct mmu_arch. Another
  *		 architecture is another such file and a line in mmu.c.
  *
  * Levels are counted from the leaves here, and called heights: height 0
@@ -91,6 +91,7 @@ struct mmu_record {
 	u64 time_ps;
 	u64 start, last;	/* first and last byte; all of it if 0, ~0 */
 	bool leaf_only;		/* leaves walk caches alone */
+	bool walk_all;		/* drops them whatever the address */
 	s8 ttl;			/* height of the leaf, or -1: no hint */
 };
 
@@ -167,6 +168,10 @@ struct mmu_arch {
 	const char *name;
 	/* A fault drops what is cached for its address. */
 	bool fault_drops;
+	/* Tables are read again before a cached entry may refuse. */
+	bool refetch;
+	/* Log2 of the entries of a table of a height; NULL: all fill a page. */
+	u32 (*index_bits)(const struct mmu *mmu, u32 height);
 	/* Sets up mmu->nr_levels and features. */
 	void (*init)(struct mmu *mmu);
 	void (*decode)(const struct mmu *mmu, u64 word, u32 height,
@@ -183,7 +188,7 @@ struct mmu_arch {
 	u64 (*next_page)(const struct mmu *mmu, u32 insn);
 };
 
-extern const struct mmu_arch mmu_arch_x86, mmu_arch_arm64;
+extern const struct mmu_arch mmu_arch_x86, mmu_arch_arm64, mmu_arch_powerpc;
 
 /* Cumulated broadcasts at a time, for HW_DVM_SNOOP. */
 #define MMU_HISTORY 1024
@@ -200,9 +205,11 @@ struct mmu {
 	u32 nr_levels;
 	u32 page_shift;
 	u32 shift[MMU_HEIGHTS];	/* of what an entry of a height maps */
-	u64 index_mask;		/* of a table */
+	u64 index_mask[MMU_HEIGHTS]; /* of a table whose entries have a height */
 	u64 access_ps, tlb_l2_ps, walk_base_ps, walk_level_ps, snoop_ps;
-	bool pcid, invpcid, hafdbs, has_ttl, tlbirange;
+	bool pcid, invpcid, hafdbs, has_ttl, tlbirange, isa31;
+	u64 prtb;		/* POWER: the process table; 0: none yet */
+	u64 prtb_entries;
 	bool closed_form;
 
 	u32 nr_ctx;		/* contexts; the global one comes after them */
@@ -253,6 +260,7 @@ void mmu_array_free(struct mmu_array *a);
 struct mmu_entry *mmu_insert(struct mmu_cpu *c, u32 id, struct mmu_view *v,
 			     const struct mmu_entry *what);
 void mmu_drop_key(struct mmu_cpu *c, struct mmu_view *v, u64 key);
+void mmu_drop_in(struct mmu_cpu *c, u32 id, struct mmu_view *v, u64 key);
 void mmu_drop_tlb(struct mmu_cpu *c, struct mmu_view *v, u64 start, u64 last,
 		  int ttl);
 void mmu_drop_walk(struct mmu_cpu *c, struct mmu_view *v, u64 start, u64 last,

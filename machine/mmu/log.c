@@ -115,7 +115,9 @@ void mmu_apply(struct mmu_cpu *c, struct mmu_view *v,
 		return;
 	}
 	mmu_drop_tlb(c, v, rec->start, rec->last, rec->ttl);
-	if (v->nr_walk && !rec->leaf_only)
+	if (v->nr_walk && rec->walk_all)
+		mmu_drop_walk_all(c, v);
+	else if (v->nr_walk && !rec->leaf_only)
 		mmu_drop_walk(c, v, rec->start, rec->last, rec->ttl);
 }
 

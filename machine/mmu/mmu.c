@@ -6,6 +6,7 @@
 static const struct mmu_arch *const mmu_archs[] = {
 	&mmu_arch_x86,
 	&mmu_arch_arm64,
+	&mmu_arch_powerpc,
 };
 
 static const struct mmu_arch *arch_by_name(const char *name)
@@ -35,12 +36,17 @@ static void cpu_init(struct mmu *mmu, u32 id)
 
 static void geometry_init(struct mmu *mmu)
 {
-	u32 bits = mmu->page_shift - 3;
+	u32 shift = mmu->page_shift;
 
 	assert(mmu->nr_levels && mmu->nr_levels <= MMU_HEIGHTS);
-	for (u32 h = 0; h < mmu->nr_levels; h++)
-		mmu->shift[h] = mmu->page_shift + h * bits;
-	mmu->index_mask = (1ULL << bits) - 1;
+	for (u32 h = 0; h < mmu->nr_levels; h++) {
+		u32 bits = mmu->arch->index_bits ? mmu->arch->index_bits(mmu, h) :
+						   mmu->page_shift - 3;
+
+		mmu->shift[h] = shift;
+		mmu->index_mask[h] = (1ULL << bits) - 1;
+		shift += bits;
+	}
 }
 
 struct mmu *mmu_create(const struct machine_desc *desc, char *phys_base,
@@ -243,6 +249,8 @@ void mmu_access(struct mmu_cpu *c, u64 va, bool write, struct mmu_xlate *x)
 	}
 	if (!e) {
 		access_walk(c, va, write, NULL, NULL, x);
+	} else if ((e->perm & need) != need && c->mmu->arch->refetch) {
+		access_walk(c, va, write, v, e, x);
 	} else if ((e->perm & need) != need) {
 		MARK(mmu_perm_cached);
 		access_fault(c, va, write, MMU_FAULT | MACH_FAULT_PRESENT, x);

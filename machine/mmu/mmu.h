@@ -18,7 +18,8 @@
  * since: whoever frees a table must have invalidated. Faults:
  *   x86    drops what is cached for the address, walk caches included, in the
  *          current PCID (SDM 4.10.4.1), so that a retry walks from the root;
- *   arm64  drops nothing: a stale walk-cache entry faults for ever (thread S0).
+ *   arm64  drops nothing: a stale walk-cache entry faults for ever (thread S0);
+ *   POWER  drops nothing, but reads the tables again before it refuses.
  *
  * Time. Nothing here waits; functions report what an access cost. Calls come in
  * the order of simulated time: now_ps of broadcasts never decreases, nor
@@ -49,7 +50,7 @@
  * time of a chase, per broadcast operation of another CPU in the interval).
  *
  * Features, all "on" or absent: "x86.pcid", "x86.invpcid", "arm64.hafdbs",
- * "arm64.ttl", "arm64.tlbirange".
+ * "arm64.ttl", "arm64.tlbirange", "powerpc.isa31".
  */
 #ifndef TLBLAB_MACHINE_MMU_H
 #define TLBLAB_MACHINE_MMU_H

@@ -238,18 +238,23 @@ static void entry_drop(struct mmu_cpu *c, u32 id, struct mmu_view *v,
 		c->chase.in_cycle = c->chase.cycles = 0;
 }
 
+/* Drop the entry of one page from one TLB. */
+void mmu_drop_in(struct mmu_cpu *c, u32 id, struct mmu_view *v, u64 key)
+{
+	struct mmu_entry *e;
+
+	if (!v->live[id])
+		return;
+	e = mmu_find(&c->array[id], key, v->tag);
+	if (e)
+		entry_drop(c, id, v, e);
+}
+
 /* Drop the TLB entries of one page. */
 void mmu_drop_key(struct mmu_cpu *c, struct mmu_view *v, u64 key)
 {
-	for (u32 id = 0; id < MMU_NR_TLBS; id++) {
-		struct mmu_entry *e;
-
-		if (!v->live[id])
-			continue;
-		e = mmu_find(&c->array[id], key, v->tag);
-		if (e)
-			entry_drop(c, id, v, e);
-	}
+	for (u32 id = 0; id < MMU_NR_TLBS; id++)
+		mmu_drop_in(c, id, v, key);
 }
 
 static bool ttl_spares(int ttl, u32 height)

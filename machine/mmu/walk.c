@@ -146,7 +146,7 @@ u32 mmu_walk(struct mmu_cpu *c, u64 va, bool write, struct mmu_walk *w)
 	memset(w, 0, sizeof(*w));
 	walk_start(c, &s);
 	for (;;) {
-		u64 pa = s.table + (va >> mmu->shift[s.height] & mmu->index_mask) * 8;
+		u64 pa = s.table + (va >> mmu->shift[s.height] & mmu->index_mask[s.height]) * 8;
 
 		w->levels++;
 		if (outside(mmu, pa, 8)) {

@@ -71,6 +71,18 @@ static const struct row rows[] = {
 	D("qemu-arm64-max", 34, { "tlbi_rvale1is", 1 }, { "dsb_ishst", 1 }, { "dsb_ish", 1 }),
 	D("qemu-arm64-max", 64, { "tlbi_rvale1is", 1 }, { "dsb_ishst", 1 }, { "dsb_ish", 1 }),
 
+	F("qemu-power9", { "tlbiel_ric0", 2 }, { "tlbiel_ric1", 1 }, { "ptesync", 4 }),
+	S("qemu-power9", { "tlbie_ric0", 6 }, { "tlbie_ric1", 1 }, { "tlbsync", 2 },
+	  { "ptesync", 8 }),
+	F("qemu-power10", { "tlbiel_ric0", 2 }, { "tlbiel_ric1", 1 }, { "ptesync", 4 }),
+	S("qemu-power10", { "tlbie_ric0", 2 }, { "tlbie_ric1", 1 }, { "tlbsync", 2 },
+	  { "ptesync", 4 }),
+	/* A flush for each table of 32 pages. */
+	D("qemu-power9", 1, { "tlbiel_ric0", 1 }, { "ptesync", 2 }),
+	D("qemu-power9", 33, { "tlbiel_ric0", 33 }, { "ptesync", 4 }),
+	D("qemu-power9", 34, { "tlbiel_ric0", 34 }, { "ptesync", 4 }),
+	D("qemu-power9", 128, { "tlbiel_ric0", 128 }, { "ptesync", 8 }),
+
 	/* The repeat: one dummy VALE1IS and a second DSB ISH a flush. */
 	F("qemu-arm64-n1", { "tlbi_vale1is", 3 }, { "tlbi_vae1is", 1 },
 	  { "dsb_ishst", 2 }, { "dsb_ish", 4 }),

@@ -45,7 +45,7 @@ compare()
 	expect_some "$name, another seed" cmp "$plant/want" "$plant/got"
 }
 
-for arch in x86 arm64; do
+for arch in x86 arm64 powerpc; do
 	compare "mmap8 on $arch" "$arch" mmap8 threads=16 iterations=40
 	compare "mmap8 with chasers on $arch" "$arch" mmap8 threads=4 iterations=40 \
 		chasers=2 chase=200 touch=16

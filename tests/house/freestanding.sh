@@ -53,7 +53,7 @@ expect_some "a call of libc" undefined "" "$plant/bad.o"
 expect_some "a writable variable" writable "" "$plant/bad.o"
 
 for target in x86_64-linux-gnu- aarch64-linux-gnu- powerpc64le-linux-gnu-; do
-	for arch in x86 arm64; do
+	for arch in x86 arm64 powerpc; do
 		name="core/ for $arch on ${target%-linux-gnu-}"
 		if ! command -v "${target}gcc" >/dev/null; then
 			echo "ok - $name # SKIP no ${target}gcc"
