@@ -68,7 +68,8 @@ static void pw_create(struct pw *p, u32 page_shift, u32 cpus,
 	struct knob_setting all[WORLD_KNOBS + 1] = { { KNOB_powerpc_pid_bits, 8 } };
 
 	memset(p, 0, sizeof(*p));
-	memcpy(all + 1, knobs, nr * sizeof(*knobs));
+	for (u32 i = 0; i < nr; i++)
+		all[i + 1] = knobs[i];
 	world_create(&p->w, CPUS, page_shift, all, nr + 1);
 	assert_null(p->w.refused);
 	p->w.fm->priv = p;
