@@ -103,6 +103,13 @@ static int native_load(struct wl *w, u64 addr, u8 *val)
 	return 0;
 }
 
+static int native_copy(struct wl *w, u64 to, u64 from, u64 len)
+{
+	(void)w;
+	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, len);
+	return 0;
+}
+
 /* ---------------------------------------------------------------- chasing */
 
 static void *native_alloc(struct wl *w, size_t size)
@@ -324,6 +331,7 @@ static const struct wl_ops native_ops = {
 	.madvise = native_madvise,
 	.store = native_store,
 	.load = native_load,
+	.copy = native_copy,
 	.chase = native_chase,
 	.thread_create = native_thread_create,
 	.thread_join = native_thread_join,

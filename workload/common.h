@@ -60,6 +60,7 @@ void wl_spin_closed(struct wl *w);
 /* The value of a parameter by name, or def when the workload has none such. */
 u64 wl_param_by_name(const struct wl *w, const char *name, u64 def);
 
-extern const struct workload workload_mmap8, workload_dontneed, workload_mmap5;
+extern const struct workload workload_mmap8, workload_dontneed, workload_mmap5,
+	workload_ebizzy;
 
 #endif

@@ -5,5 +5,6 @@ const struct workload *const workloads[] = {
 	&workload_mmap8,
 	&workload_dontneed,
 	&workload_mmap5,
+	&workload_ebizzy,
 	NULL,
 };

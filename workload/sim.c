@@ -128,6 +128,31 @@ static int sim_load(struct wl *w, u64 addr, u8 *val)
 	return sim_signal(w, sig);
 }
 
+/* Of a machine that does not say: a page is read and written, zeroing writes it. */
+static u64 sim_copy_page_ps(const struct machine_desc *desc)
+{
+	const struct cost *copy = &desc->core_cost[MACH_COST_COPY_PAGE];
+
+	return copy->given ? copy->ps : 2 * desc->core_cost[MACH_COST_ZERO_PAGE].ps;
+}
+
+static int sim_copy(struct wl *w, u64 to, u64 from, u64 len)
+{
+	u64 ps = sim_copy_page_ps(sim_of(w)->setup->desc);
+
+	for (u64 off = 0; off < len; off += w->page_size) {
+		u64 word = 0;
+		int sig = mach_env()->ops->user_access(from + off, false, &word);
+
+		if (!sig)
+			sig = mach_env()->ops->user_access(to + off, true, &word);
+		if (sig)
+			return sim_signal(w, sig);
+		mach_env()->ops->user_run(ps);
+	}
+	return 0;
+}
+
 static void *sim_alloc(struct wl *w, size_t size)
 {
 	struct sim *sim = sim_of(w);
@@ -332,6 +357,7 @@ static const struct wl_ops sim_ops = {
 	.madvise = sim_madvise,
 	.store = sim_store,
 	.load = sim_load,
+	.copy = sim_copy,
 	.chase = sim_chase,
 	.thread_create = sim_thread_create,
 	.thread_join = sim_thread_join,

@@ -44,6 +44,12 @@ struct wl_ops {
 	int (*store)(struct wl *w, u64 addr, u8 val);
 	int (*load)(struct wl *w, u64 addr, u8 *val);
 	/*
+	 * memcpy(). Both ranges begin and end at page boundaries and are apart. A
+	 * simulated page takes what copying one takes (copy_page of the machine).
+	 * Results are store()'s.
+	 */
+	int (*copy)(struct wl *w, u64 to, u64 from, u64 len);
+	/*
 	 * Dependent loads over nr_pages pages from base on, in a fixed
 	 * pseudo-random cycle, until *stop is not zero; adds to *loads about
 	 * every time it is interrupted and at the end.

@@ -50,5 +50,6 @@ for arch in x86 arm64 powerpc; do
 	compare "mmap8 with chasers on $arch" "$arch" mmap8 threads=4 iterations=40 \
 		chasers=2 chase=200 touch=16
 	compare "dontneed on $arch" "$arch" dontneed threads=2 iterations=40 touch=40
+	compare "ebizzy on $arch" "$arch" ebizzy threads=6 iterations=3 chunks=2 alloc=1
 done
 exit $status

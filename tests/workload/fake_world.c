@@ -84,6 +84,13 @@ static int fake_load(struct wl *w, u64 addr, u8 *val)
 	return 0;
 }
 
+static int fake_copy(struct wl *w, u64 to, u64 from, u64 len)
+{
+	(void)from;
+	record(w, FAKE_COPY, to, len);
+	return 0;
+}
+
 static int fake_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 		      u64 *loads)
 {
@@ -216,7 +223,8 @@ static void fake_report(struct wl *w, const char *name, double value)
 static const struct wl_ops fake_ops = {
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,
-	.chase = fake_chase, .thread_create = fake_create, .thread_join = fake_join,
+	.copy = fake_copy, .chase = fake_chase, .thread_create = fake_create,
+	.thread_join = fake_join,
 	.spin_until = fake_until, .set_word = fake_set, .add_word = fake_add,
 	.get_word = fake_get, .wait_word = fake_wait, .loop_cost = fake_loop_cost,
 	.alloc = fake_alloc, .window_open = fake_open, .window_close = fake_close,

@@ -127,6 +127,24 @@ static void test_mmap5(void **state)
 	expect("ops", 3);
 }
 
+/* Each buffer is new memory: a fault a page, 16 pages of 4K or one of 64K. */
+static void test_ebizzy(void **state)
+{
+	(void)state;
+	prepare(&workload_ebizzy, 3);
+	set("iterations", 20);
+	set("size", 64 << 10);
+	set("alloc", 1);
+	set("pick", 1);
+	run(RUN_OK);
+	expect("ops", 60);
+	expect_above("rusage.minor_faults", 59);
+	prepare(&workload_ebizzy, 3);
+	set("iterations", 20);
+	run(RUN_OK);
+	expect("ops", 60);
+}
+
 static void test_stop(void **state)
 {
 	static const volatile int stop = 1;
@@ -160,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_chasers),
 		cmocka_unit_test(test_dontneed),
 		cmocka_unit_test(test_mmap5),
+		cmocka_unit_test(test_ebizzy),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_failure),
 	};

@@ -223,6 +223,41 @@ static void test_dontneed(void **state)
 	free(l);
 }
 
+/*
+ * A fault a page of each buffer, and user time for the copying: with copy_page where
+ * the machine says it, else twice zero_page. No gather of it is nested: a munmap
+ * has the lock for writing until it has begun, and nobody calls madvise.
+ */
+static void test_ebizzy(void **state)
+{
+	static const char *const machines[] = { "x86-vm24", "arm64-46" };
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		struct lab *l = lab_make(machines[i], "5.2-rc2", &workload_ebizzy, 8);
+		u32 pages = (512 << 10) >> l->desc.page_shift;
+		const struct cost *cost = l->desc.core_cost;
+		u64 page_ps = i ? 2 * cost[MACH_COST_ZERO_PAGE].ps :
+				  cost[MACH_COST_COPY_PAGE].ps;
+
+		set(l, "iterations", 5);
+		set(l, "alloc", 1);
+		assert_int_equal(run(l), RUN_OK);
+		assert_true(get(l, "ops") == 40);
+		assert_true(get(l, "machine.page_faults") == 40 * pages);
+		assert_true(get(l, "gather.munmap_nested") == 0);
+		assert_true(get(l, "account.user") > 40 * pages * (double)page_ps / 1e12);
+		assert_true(get(l, "account.user") <
+			    1.5 * 40 * pages * (double)page_ps / 1e12);
+
+		set(l, "alloc", 0);
+		assert_int_equal(run(l), RUN_OK);
+		/* One buffer of each thread, and one each that was mapped first. */
+		assert_true(get(l, "machine.page_faults") <= 2 * 8 * pages);
+		free(l);
+	}
+}
+
 static void test_time_limit(void **state)
 {
 	struct lab *l = mmap8("arm64-46", 4, 1000000, 1);
@@ -294,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_chasers),
 		cmocka_unit_test(test_dontneed),
+		cmocka_unit_test(test_ebizzy),
 		cmocka_unit_test(test_time_limit),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_hang),

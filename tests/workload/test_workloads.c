@@ -271,6 +271,79 @@ static void test_mmap5(void **state)
 	fake_free(f);
 }
 
+/* Every record copies a chunk to a buffer of its own, and frees what it mapped. */
+static void test_ebizzy_mmap(void **state)
+{
+	static const struct set set[] = { { "iterations", 4 }, { "chunks", 2 },
+					  { "size", 64 << 10 }, { "alloc", 1 },
+					  { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_ebizzy, 3, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(count(f, FAKE_MMAP, 0, open), 2);
+	assert_int_equal(count(f, FAKE_STORE, 0, open), 2 * 16);
+	assert_int_equal(count(f, FAKE_COPY, open, close), 3 * 4);
+	assert_int_equal(count(f, FAKE_MMAP, open, close), 3 * 4);
+	assert_int_equal(count(f, FAKE_MUNMAP, open, close), 3 * 4);
+	assert_int_equal(f->w.ops_done, 12);
+	fake_free(f);
+}
+
+/* glibc: mapped until the first free of the process, then from each thread's arena. */
+static void test_ebizzy_malloc(void **state)
+{
+	static const struct set large[] = { { "iterations", 9 }, { NULL, 0 } };
+	static const struct set small[] = { { "iterations", 9 }, { "size", 64 << 10 },
+					    { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, close, mapped;
+
+	(void)state;
+	assert_true(run(f, &workload_ebizzy, 3, large));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	mapped = count(f, FAKE_MUNMAP, open, close);
+	assert_in_range(mapped, 1, 3);
+	assert_int_equal(count(f, FAKE_MMAP, open, close), mapped + 3);
+	assert_int_equal(count(f, FAKE_COPY, open, close), 3 * 9);
+	assert_int_equal(f->w.ops_done, 27);
+	fake_free(f);
+
+	/* Below the threshold nothing is ever mapped but arenas. */
+	f = make();
+	assert_true(run(f, &workload_ebizzy, 3, small));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(count(f, FAKE_MUNMAP, open, close), 0);
+	assert_int_equal(count(f, FAKE_MMAP, open, close), 3);
+	fake_free(f);
+}
+
+static void test_ebizzy_failures(void **state)
+{
+	static const struct set set[] = { { "iterations", 4 }, { "chunks", 2 },
+					  { NULL, 0 } };
+	struct wl w = { .workload = &workload_ebizzy, .threads = 1, .page_size = 65536 };
+
+	(void)state;
+	for (u32 n = 1; n <= 6; n++) {
+		struct fake_world *f = make();
+
+		f->fail_mmap = n;
+		assert_true(run(f, &workload_ebizzy, 3, set));
+		assert_int_equal(f->w.failed, 12);
+		fake_free(f);
+	}
+	w.param[2] = 65536 * 3;
+	assert_null(workload_ebizzy.check(&w));
+	w.param[2] = 65536 + 4096;
+	assert_non_null(workload_ebizzy.check(&w));
+}
+
 /* One cycle through all pages, always the same. */
 static void test_cycle(void **state)
 {
@@ -305,6 +378,9 @@ int main(void)
 		cmocka_unit_test(test_mmap8_check),
 		cmocka_unit_test(test_dontneed),
 		cmocka_unit_test(test_mmap5),
+		cmocka_unit_test(test_ebizzy_mmap),
+		cmocka_unit_test(test_ebizzy_malloc),
+		cmocka_unit_test(test_ebizzy_failures),
 		cmocka_unit_test(test_cycle),
 	};
 
