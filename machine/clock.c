@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The queue of events: a 4-ary heap. Its root is at index 3, so that the four
+ * The queue of events, in two parts.
+ *
+ * The earliest are in `soon`, a short sorted array whose last entry is the first
+ * to be taken: mostly a CPU that parks lets one or two others go first, so a new
+ * entry finds its place after one or two comparisons. All the others, later than
+ * those, are in a 4-ary heap. Its root is at index 3, so that the four
  * children of any entry share one 64-byte line: those of i are 4 * (i - 2)
  * and the next three. An entry is 16 bytes; where each event is, is kept beside
  * the heap and not in the events, which would miss the cache. Unused places of
  * the last four hold an entry later than any, so that the choice among
  * children needs no branches.
- *
- * A CPU that parks adds itself and then takes the first entry. That is one walk
- * down the heap and not two, if what is added waits (`held`) until something
- * else is done to the heap: mostly it takes the place of the first entry.
  */
 #include <stdlib.h>
 
 #include "internal.h"
 
 #define HEAP_ROOT 3
-#define POS_HELD 1
+#define POS_SOON 1
 
 static inline u32 parent_of(u32 i)
 {
@@ -137,7 +138,10 @@ static void sift_down(struct clock *k, u32 i, struct heap_entry e)
 
 static inline void set_min(struct clock *k)
 {
-	k->min_time = k->nr ? k->heap[HEAP_ROOT].time : NEVER;
+	if (likely(k->nr_soon))
+		k->min_time = k->soon[k->nr_soon - 1].time;
+	else
+		k->min_time = k->nr ? k->heap[HEAP_ROOT].time : NEVER;
 }
 
 static void heap_insert(struct clock *k, struct heap_entry e)
@@ -154,53 +158,71 @@ static struct heap_entry cut_last(struct clock *k)
 	return e;
 }
 
-static void drop_held(struct clock *k)
+/* Half of soon, the later one, goes to the heap. */
+static __attribute__((noinline)) void
+soon_make_room(struct clock *k)
 {
-	if (!k->is_held)
-		return;
-	k->is_held = false;
-	heap_insert(k, k->held);
-}
+	const u32 n = CLOCK_SOON / 2;
 
-static struct heap_entry new_entry(struct clock *k, u32 event, u64 time)
-{
-	MACH_ASSERT(!k->pos[event] && time < NEVER);
-	return (struct heap_entry){ time, k->seq++ << EVENT_BITS | event };
+	for (u32 i = 0; i < n; i++)
+		heap_insert(k, k->soon[i]);
+	k->nr_soon -= n;
+	memmove(k->soon, k->soon + n, k->nr_soon * sizeof(k->soon[0]));
 }
 
 void clock_push(struct clock *k, u32 event, u64 time)
 {
-	drop_held(k);
-	heap_insert(k, new_entry(k, event, time));
-	set_min(k);
-}
+	struct heap_entry e = { time, k->seq++ << EVENT_BITS | event };
+	u32 i;
 
-void clock_push_self(struct clock *k, u32 event, u64 time)
-{
-	drop_held(k);
-	k->held = new_entry(k, event, time);
-	k->is_held = true;
-	k->pos[event] = POS_HELD;
+	MACH_ASSERT(!k->pos[event] && time < NEVER);
+	if (unlikely(k->nr_soon == CLOCK_SOON))
+		soon_make_room(k);
+	if (k->nr && before(&k->heap[HEAP_ROOT], &e)) {
+		heap_insert(k, e);
+	} else {
+		for (i = k->nr_soon++; i && before(&k->soon[i - 1], &e); i--)
+			k->soon[i] = k->soon[i - 1];
+		k->soon[i] = e;
+		k->pos[event] = POS_SOON;
+	}
 	if (time < k->min_time)
 		k->min_time = time;
 }
 
+static void soon_remove(struct clock *k, u32 event)
+{
+	u32 i = 0;
+
+	while (event_of(&k->soon[i]) != event)
+		i++;
+	k->nr_soon--;
+	for (; i < k->nr_soon; i++)
+		k->soon[i] = k->soon[i + 1];
+}
+
+static void heap_remove(struct clock *k, u32 i, u32 event)
+{
+	struct heap_entry last = cut_last(k);
+
+	if (event_of(&last) == event)
+		return;
+	if (i > HEAP_ROOT && before(&last, &k->heap[parent_of(i)]))
+		sift_up(k, i, last);
+	else
+		sift_down(k, i, last);
+}
+
 void clock_remove(struct clock *k, u32 event)
 {
-	struct heap_entry last;
-	u32 i;
+	u32 i = k->pos[event];
 
-	drop_held(k);
-	i = k->pos[event];
 	MACH_ASSERT(i);
 	k->pos[event] = 0;
-	last = cut_last(k);
-	if (event_of(&last) != event) {
-		if (i > HEAP_ROOT && before(&last, &k->heap[parent_of(i)]))
-			sift_up(k, i, last);
-		else
-			sift_down(k, i, last);
-	}
+	if (i == POS_SOON)
+		soon_remove(k, event);
+	else
+		heap_remove(k, i, event);
 	set_min(k);
 }
 
@@ -211,25 +233,19 @@ void clock_set(struct clock *k, u32 event, u64 time)
 	clock_push(k, event, time);
 }
 
+static struct heap_entry heap_pop(struct clock *k)
+{
+	struct heap_entry first = k->heap[HEAP_ROOT], last = cut_last(k);
+
+	if (k->nr)
+		sift_down(k, HEAP_ROOT, last);
+	return first;
+}
+
 u32 clock_pop(struct clock *k, u64 *time)
 {
-	struct heap_entry first;
+	struct heap_entry first = k->nr_soon ? k->soon[--k->nr_soon] : heap_pop(k);
 
-	if (k->is_held && (!k->nr || before(&k->held, &k->heap[HEAP_ROOT]))) {
-		first = k->held;
-		k->is_held = false;
-	} else {
-		first = k->heap[HEAP_ROOT];
-		if (k->is_held) {
-			k->is_held = false;
-			sift_down(k, HEAP_ROOT, k->held);
-		} else {
-			struct heap_entry last = cut_last(k);
-
-			if (k->nr)
-				sift_down(k, HEAP_ROOT, last);
-		}
-	}
 	k->pos[event_of(&first)] = 0;
 	*time = first.time;
 	set_min(k);

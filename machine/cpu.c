@@ -18,55 +18,14 @@ void machine_panic(const char *what, const char *file, u32 line,
 	_exit(3);
 }
 
-void cpu_check_accounts(const struct cpu *c)
-{
-	const u64 *a = c->acct;
-	u64 even = 0, odd = 0;
-
-	for (u32 i = 0; i < NR_ACCT; i += 4) {
-		even += a[i] + a[i + 2];
-		odd += a[i + 1] + a[i + 3];
-	}
-	if (unlikely(even + odd != c->clock + c->prepaid))
-		MACH_PANIC("the accounts of a CPU differ from its clock");
-}
-
 void machine_test_uncharged(u64 ps)
 {
 	this_cpu()->clock += ps;
 }
 
-/*
- * Let others go on until it is this CPU's turn again. The events on the way
- * are handled on this stack; another CPU is entered directly from here.
- */
-static inline __attribute__((always_inline)) void cpu_park(struct cpu *c)
-{
-	struct machine *m = c->m;
-	struct cpu *next;
-
-	cpu_check_accounts(c);
-	c->parked = true;
-	/* While booting, CPUs come up one by one and the host goes on. */
-	next = m->booting ? NULL : clock_next(m);
-	if (next != c) {
-		coro_same_stack(&c->coro, &c->cur->coro);
-		coro_switch(&c->coro, next ? &next->coro : &m->host);
-	}
-	c->parked = false;
-}
-
-/* ahead: how much before this CPU's clock it is soon enough. */
 void cpu_sync_slow(struct cpu *c, u64 ahead)
 {
-	if (c->m->booting)
-		return;
-	do {
-		clock_push_self(&c->m->clock, c->id, c->clock - ahead);
-		cpu_park(c);
-		if (c->irq_head && c->irqs_on)
-			cpu_take_irqs(c);
-	} while (c->m->clock.min_time + ahead < c->clock);
+	cpu_sync_here(c, ahead);
 }
 
 void cpu_bring_up(struct cpu *c, u64 now)
@@ -96,7 +55,7 @@ bool cpu_wait(struct cpu *c, struct wait *w)
 		cpu_bring_up(c, w->until);
 	} else {
 		if (w->until < NEVER)
-			clock_push_self(k, c->id, w->until);
+			clock_push(k, c->id, w->until);
 		cpu_park(c);
 		cpu_bring_up(c, c->m->now);
 	}

@@ -99,23 +99,24 @@ struct heap_entry {
 
 #define EVENT_BITS 24
 
+/* Of the queue, those before all others: see clock.c. */
+#define CLOCK_SOON 16
+
 struct clock {
 	u64 min_time;		/* of the first entry; NEVER: empty */
+	u32 nr_soon;
+	u32 nr;			/* in the heap */
 	struct heap_entry *heap; /* the first at [HEAP_ROOT] */
-	u32 nr, size;		/* nr: without held */
-	bool is_held;
-	struct heap_entry held;	/* added, not yet in the heap */
 	u32 *pos;		/* by event; 0: not queued */
-	u32 pos_size;
 	u64 seq;
+	struct heap_entry soon[CLOCK_SOON]; /* the latest first */
+	u32 size, pos_size;
 };
 
 void clock_init(struct clock *k, u32 nr_events);
 void clock_destroy(struct clock *k);
 void clock_grow(struct clock *k, u32 nr_events);
 void clock_push(struct clock *k, u32 event, u64 time);
-/* The same, by whoever takes the first entry next. */
-void clock_push_self(struct clock *k, u32 event, u64 time);
 void clock_remove(struct clock *k, u32 event);
 /* Push if absent, else move. */
 void clock_set(struct clock *k, u32 event, u64 time);
@@ -128,7 +129,7 @@ static inline bool clock_queued(const struct clock *k, u32 event)
 
 static inline bool clock_empty(const struct clock *k)
 {
-	return !k->nr && !k->is_held;
+	return !k->nr && !k->nr_soon;
 }
 
 /* Run events until it is some CPU's turn; NULL: the run is over. */
@@ -456,12 +457,9 @@ static inline struct thread *this_thread(void)
 	return (struct thread *)mach_env();
 }
 
-/* The same as this_thread()->cpu, in a line that mach_env() has touched. */
 static inline struct cpu *this_cpu(void)
 {
-	struct mach_env *env = mach_env();
-
-	return &env->machine->cpu[env->cpu];
+	return this_thread()->cpu;
 }
 
 static inline u64 hw_cost(const struct machine *m, u32 cost)
@@ -509,23 +507,88 @@ static inline void cpu_advance(struct cpu *c, u64 ps, u32 acct)
 	c->last_acct = acct;
 }
 
-void cpu_check_accounts(const struct cpu *c);
+void cpu_take_irqs(struct cpu *c);
+
+static inline void cpu_check_accounts(const struct cpu *c)
+{
+	const u64 *a = c->acct;
+	u64 sum;
+
+	/* No vectors: a wide load of what was just stored would wait for it. */
+	_Static_assert(NR_ACCT == 16, "");
+	sum = a[0] + a[1] + a[2] + a[3] + a[4] + a[5] + a[6] + a[7] +
+	      a[8] + a[9] + a[10] + a[11] + a[12] + a[13] + a[14] + a[15];
+	if (unlikely(sum != c->clock + c->prepaid))
+		MACH_PANIC("the accounts of a CPU differ from its clock");
+}
+
+/*
+ * Let others go on until it is this CPU's turn again. The events on the way
+ * are handled on this stack; another CPU is entered directly from here.
+ */
+static inline __attribute__((always_inline)) void cpu_park(struct cpu *c)
+{
+	struct machine *m = c->m;
+	struct cpu *next;
+
+	cpu_check_accounts(c);
+	c->parked = true;
+	/* While booting, CPUs come up one by one and the host goes on. */
+	next = m->booting ? NULL : clock_next(m);
+	if (next != c) {
+		coro_same_stack(&c->coro, &c->cur->coro);
+		coro_switch(&c->coro, next ? &next->coro : &m->host);
+	}
+	c->parked = false;
+}
+
+/*
+ * ahead: how much before this CPU's clock it is soon enough. Inline where the
+ * most called operations park: see coro_switch().
+ */
+static inline __attribute__((always_inline)) void
+cpu_sync_here(struct cpu *c, u64 ahead)
+{
+	if (c->m->booting)
+		return;
+	do {
+		clock_push(&c->m->clock, c->id, c->clock - ahead);
+		cpu_park(c);
+		if (c->irq_head && c->irqs_on)
+			cpu_take_irqs(c);
+	} while (c->m->clock.min_time + ahead < c->clock);
+}
+
+/* The same, out of line. */
 void cpu_sync_slow(struct cpu *c, u64 ahead);
+
+/*
+ * Must it let others go first? The operations that are called most ask
+ * this themselves and leave the waiting to a function apart: what is alive across
+ * a call would be saved and restored each time.
+ */
+static inline bool cpu_is_ahead(const struct cpu *c)
+{
+	return unlikely(c->m->clock.min_time < c->clock);
+}
 
 /* Everything that others do before this CPU's clock has happened. */
 static inline void cpu_sync(struct cpu *c)
 {
-	if (unlikely(c->m->clock.min_time < c->clock))
+	if (cpu_is_ahead(c))
 		cpu_sync_slow(c, 0);
+}
+
+static inline bool cpu_is_ahead_load(const struct cpu *c)
+{
+	return unlikely(c->m->clock.min_time + c->m->lookahead < c->clock);
 }
 
 /* Enough for a plain load. */
 static inline void cpu_sync_load(struct cpu *c)
 {
-	u64 ahead = c->m->lookahead;
-
-	if (unlikely(c->m->clock.min_time + ahead < c->clock))
-		cpu_sync_slow(c, ahead);
+	if (cpu_is_ahead_load(c))
+		cpu_sync_slow(c, c->m->lookahead);
 }
 
 /*
@@ -544,7 +607,6 @@ void cpu_bring_up(struct cpu *c, u64 now);
 
 void cpu_irqs_off(struct cpu *c);
 void cpu_irqs_on(struct cpu *c);
-void cpu_take_irqs(struct cpu *c);
 /* An interrupt arrives; returns the CPU if it must run now. */
 struct cpu *cpu_irq_arrives(struct machine *m, struct irq *irq);
 void cpu_crit_enter(struct cpu *c);
@@ -561,7 +623,17 @@ static inline u32 cpu_context_account(u32 ctx)
 }
 
 /* The cost of moving a line from CPU `from` to CPU `to`. */
-u64 line_transfer(const struct machine *m, u32 from, u32 to);
+static inline u64 line_transfer(const struct machine *m, u32 from, u32 to)
+{
+	const struct cpu_place *a = &m->desc->place[from];
+	const struct cpu_place *b = &m->desc->place[to];
+
+	if (a->package != b->package)
+		return hw_cost(m, HW_LINE_FAR);
+	if (a->core == b->core)
+		return hw_cost(m, HW_LINE_SMT);
+	return hw_cost(m, HW_LINE_NEAR);
+}
 
 /* ------------------------------------------------------------ thread.c */
 

@@ -33,9 +33,13 @@ void cost_charge(u32 cost, u64 n)
 {
 	struct cpu *c = this_cpu();
 	const struct named_cost *named = &c->m->named[cost];
-	u64 ps = named->ps * n, spread = named->spread * n;
+	u64 ps = named->ps, spread = named->spread;
 
 	MACH_ASSERT(cost < MACH_NR_COSTS);
+	if (n != 1) {
+		ps *= n;
+		spread *= n;
+	}
 	if (spread)
 		ps += random_below(&c->rng, 2 * spread + 1) - spread;
 	cpu_advance(c, ps, named->acct == MACH_ACCT_CONTEXT ? c->ctx_acct :

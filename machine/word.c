@@ -37,7 +37,8 @@ static void foreign_grow(struct machine *m)
 	free(old);
 }
 
-static struct line *foreign_line(struct machine *m, const void *addr)
+static __attribute__((noinline)) struct line *
+foreign_line(struct machine *m, const void *addr)
 {
 	u64 word = (u64)(uintptr_t)addr >> 3;
 	struct foreign_slot *slot;
@@ -73,18 +74,6 @@ static inline struct line *line_of(struct machine *m, const void *addr)
 	return foreign_line(m, addr);
 }
 
-u64 line_transfer(const struct machine *m, u32 from, u32 to)
-{
-	const struct cpu_place *a = &m->desc->place[from];
-	const struct cpu_place *b = &m->desc->place[to];
-
-	if (a->package != b->package)
-		return hw_cost(m, HW_LINE_FAR);
-	if (a->core == b->core)
-		return hw_cost(m, HW_LINE_SMT);
-	return hw_cost(m, HW_LINE_NEAR);
-}
-
 static inline struct read_entry *read_slot(struct cpu *c, u32 index)
 {
 	return &c->read_cache[index * 0x9e3779b1u >> 24];
@@ -100,7 +89,7 @@ static inline void line_seen(struct cpu *c, const struct line *line)
 }
 
 /* This CPU reads the line: a transfer, unless it has it. */
-static void line_read(struct cpu *c, struct line *line)
+static inline void line_read(struct cpu *c, struct line *line)
 {
 	u32 index = line - c->m->lines;
 	struct read_entry *e = read_slot(c, index);
@@ -118,7 +107,7 @@ static void line_read(struct cpu *c, struct line *line)
 }
 
 /* This CPU gets the line to write; local_ps is charged if it has it. */
-static void line_own(struct cpu *c, struct line *line, u64 local_ps, u32 acct)
+static inline void line_own(struct cpu *c, struct line *line, u64 local_ps, u32 acct)
 {
 	u64 start = c->clock;
 
@@ -151,7 +140,8 @@ static inline void poke(void *addr, u32 size, u64 val)
 }
 
 /* A watched word has changed: its watchers see it one transfer later. */
-static void line_notify(struct cpu *c, struct line *line, const void *addr)
+static __attribute__((noinline)) void
+line_notify(struct cpu *c, struct line *line, const void *addr)
 {
 	for (struct watcher *w = line->watchers; w; w = w->next)
 		if (w->addr == addr)
@@ -159,7 +149,7 @@ static void line_notify(struct cpu *c, struct line *line, const void *addr)
 				 line_transfer(c->m, c->id, w->cpu->id));
 }
 
-u64 word_read(struct cpu *c, const void *addr, u32 size)
+static inline u64 read_now(struct cpu *c, const void *addr, u32 size)
 {
 	struct line *line = line_of(c->m, addr);
 	u64 val = peek(addr, size);
@@ -170,38 +160,72 @@ u64 word_read(struct cpu *c, const void *addr, u32 size)
 	return val;
 }
 
+u64 word_read(struct cpu *c, const void *addr, u32 size)
+{
+	return read_now(c, addr, size);
+}
+
+static __attribute__((noinline)) u64
+load_later(struct cpu *c, const void *addr, u32 size)
+{
+	cpu_sync_here(c, c->m->lookahead);
+	return read_now(c, addr, size);
+}
+
 u64 word_load(const void *addr, u32 size, u32 order, const struct mach_site *site)
 {
 	struct cpu *c = this_cpu();
 
 	(void)order;
 	(void)site;
-	cpu_sync_load(c);
-	return word_read(c, addr, size);
+	if (cpu_is_ahead_load(c))
+		return load_later(c, addr, size);
+	return read_now(c, addr, size);
+}
+
+static inline void store_now(struct cpu *c, void *addr, u32 size, u64 val)
+{
+	struct line *line = line_of(c->m, addr);
+	u64 store_ps = hw_cost(c->m, HW_STORE), old;
+
+	if (!line) {
+		poke(addr, size, val);
+		cpu_advance(c, store_ps, c->ctx_acct);
+		return;
+	}
+	if (likely(!line->watchers)) {
+		poke(addr, size, val);
+		line_own(c, line, store_ps, c->ctx_acct);
+		return;
+	}
+	old = peek(addr, size);
+	poke(addr, size, val);
+	line_own(c, line, store_ps, c->ctx_acct);
+	if (peek(addr, size) != old)
+		line_notify(c, line, addr);
+}
+
+static __attribute__((noinline)) void
+store_later(struct cpu *c, void *addr, u32 size, u64 val)
+{
+	cpu_sync_here(c, 0);
+	store_now(c, addr, size, val);
 }
 
 void word_store(void *addr, u32 size, u64 val, u32 order,
 		const struct mach_site *site)
 {
 	struct cpu *c = this_cpu();
-	struct line *line = line_of(c->m, addr);
-	u64 old;
 
 	(void)order;
 	(void)site;
-	cpu_sync(c);
-	old = peek(addr, size);
-	poke(addr, size, val);
-	if (!line) {
-		cpu_advance(c, hw_cost(c->m, HW_STORE), c->ctx_acct);
-		return;
-	}
-	line_own(c, line, hw_cost(c->m, HW_STORE), c->ctx_acct);
-	if (unlikely(line->watchers) && peek(addr, size) != old)
-		line_notify(c, line, addr);
+	if (cpu_is_ahead(c))
+		store_later(c, addr, size, val);
+	else
+		store_now(c, addr, size, val);
 }
 
-static u64 combine(u32 op, u64 old, u64 arg, u64 expected)
+static inline u64 combine(u32 op, u64 old, u64 arg, u64 expected)
 {
 	switch (op) {
 	case MACH_XCHG: return arg;
@@ -214,19 +238,18 @@ static u64 combine(u32 op, u64 old, u64 arg, u64 expected)
 	MACH_PANIC("unknown read-modify-write");
 }
 
-u64 word_rmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
-	     const struct mach_site *site)
+struct rmw {
+	u32 op;
+	u64 arg, expected;
+};
+
+static inline u64 rmw_now(struct cpu *c, void *addr, u32 size, struct rmw rmw)
 {
-	struct cpu *c = this_cpu();
 	struct line *line = line_of(c->m, addr);
 	u64 mask = size == 8 ? ~0ULL : 0xffffffffULL;
-	u64 old, val;
+	u64 old = peek(addr, size), val;
 
-	(void)order;
-	(void)site;
-	cpu_sync(c);
-	old = peek(addr, size);
-	val = combine(op, old, arg, expected & mask) & mask;
+	val = combine(rmw.op, old, rmw.arg, rmw.expected & mask) & mask;
 	poke(addr, size, val);
 	if (!line) {
 		cpu_advance(c, hw_cost(c->m, HW_ATOMIC_LOCAL), MACH_ACCT_ATOMIC);
@@ -236,6 +259,26 @@ u64 word_rmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	if (unlikely(line->watchers) && val != old)
 		line_notify(c, line, addr);
 	return old;
+}
+
+static __attribute__((noinline)) u64
+rmw_later(struct cpu *c, void *addr, u32 size, struct rmw rmw)
+{
+	cpu_sync_here(c, 0);
+	return rmw_now(c, addr, size, rmw);
+}
+
+u64 word_rmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
+	     const struct mach_site *site)
+{
+	struct rmw rmw = { op, arg, expected };
+	struct cpu *c = this_cpu();
+
+	(void)order;
+	(void)site;
+	if (cpu_is_ahead(c))
+		return rmw_later(c, addr, size, rmw);
+	return rmw_now(c, addr, size, rmw);
 }
 
 /* Plain loads: nobody else runs meanwhile. */

@@ -324,8 +324,17 @@ struct mach_env {
 
 static inline __attribute__((always_inline)) struct mach_env *mach_env(void)
 {
-	return (struct mach_env *)((uintptr_t)__builtin_frame_address(0) &
-				   ~(MACH_STACK_SIZE - 1));
+	uintptr_t sp;
+
+	/* Any address in a frame does; this one needs no frame pointer. */
+#if defined(__x86_64__)
+	__asm__("mov %%rsp, %0" : "=r" (sp));
+#elif defined(__aarch64__)
+	__asm__("mov %0, sp" : "=r" (sp));
+#else
+	sp = (uintptr_t)__builtin_frame_address(0);
+#endif
+	return (struct mach_env *)(sp & ~(MACH_STACK_SIZE - 1));
 }
 
 /* For the head of an RCU callback: the two words belong to the machine. */

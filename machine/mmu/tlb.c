@@ -151,10 +151,14 @@ static void view_sub(u32 id, struct mmu_view *v)
 static struct mmu_entry *array_victim(const struct mmu_cpu *c,
 				      struct mmu_array *a, u32 set, u32 tag)
 {
-	u32 lru = a->set[set].lru;
+	u32 lru = a->set[set].lru, mru = a->set[set].mru, tries = 4;
 
 	if (!a->nr_idle)
 		return &a->e[lru];
+	/* Which of the dead is all the same: one that the host's caches have. */
+	for (u32 i = mru; tries-- && i != MMU_NIL; i = a->e[i].older)
+		if (a->e[i].tag != tag && !mmu_entry_alive(c, &a->e[i]))
+			return &a->e[i];
 	for (u32 i = lru; i != MMU_NIL; i = a->e[i].newer)
 		if (a->e[i].tag != tag && !mmu_entry_alive(c, &a->e[i]))
 			return &a->e[i];

@@ -26,12 +26,9 @@ static void test_heap(void **state)
 			time[e] = random_below(&rng, 1000);
 			order[e] = seq++;
 			if (in[e])
-				clock_remove(&k, e);
-			/* As a CPU that parks does, or as others do. */
-			if (random_below(&rng, 2))
-				clock_push_self(&k, e, time[e]);
-			else
 				clock_set(&k, e, time[e]);
+			else
+				clock_push(&k, e, time[e]);
 			in[e] = true;
 			break;
 		case 2:
