@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Runs for benchmarks and tests; lab.h has the contract. */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench/lab.h"
 #include "cli/cli.h"
@@ -93,4 +94,30 @@ double lab_get(const struct metrics *ms, const char *name)
 		if (!strcmp(ms->m[i].name, name))
 			return ms->m[i].value;
 	return 0;
+}
+
+static struct rusage usage(void)
+{
+	struct rusage ru = { 0 };
+
+	getrusage(RUSAGE_SELF, &ru);
+	return ru;
+}
+
+static double timeval_s(struct timeval tv)
+{
+	return (double)tv.tv_sec + (double)tv.tv_usec * 1e-6;
+}
+
+double lab_cpu_s(void)
+{
+	struct rusage ru = usage();
+
+	return timeval_s(ru.ru_utime) + timeval_s(ru.ru_stime);
+}
+
+/* ru_maxrss is in KiB. */
+double lab_peak_mib(void)
+{
+	return (double)usage().ru_maxrss / 1024;
 }

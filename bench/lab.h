@@ -27,4 +27,11 @@ void lab_machine(const char *name, struct machine_desc *desc);
 /* 0 when there is no such figure. */
 double lab_get(const struct metrics *ms, const char *name);
 
+/*
+ * CPU time of this process so far, and the most memory that it ever had. A simulation
+ * has one thread: on an idle host its CPU time is its elapsed time.
+ */
+double lab_cpu_s(void);
+double lab_peak_mib(void);
+
 #endif

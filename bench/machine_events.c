@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How fast the timed machine is: host CPU time per event of its clock, from 2 CPUs
- * to 1,024. Each CPU runs a thread that loops over what a system call does to the
- * machine: an atomic on a line shared by 8 CPUs, a lock shared by 8 CPUs, loads, a
- * charge, a stretch of user code.
+ * to 1,024.
+ *
+ * First bare, without a core: each CPU runs a thread that loops over what a system
+ * call does to the machine: an atomic on a line shared by 8 CPUs, a lock shared by 8
+ * CPUs, loads, a charge, a stretch of user code. Then mmap8 with a thread for each
+ * of N CPUs of big-1024, whose 1,024 CPUs are there in each row.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tlblab/machine_abi.h>
 
+#include "bench/lab.h"
 #include "machine/machine.h"
 
 #define GROUP 8
+#define TURNS 1200000	/* of all CPUs */
+#define ITERATIONS 16384	/* of mmap8's threads together */
 
 struct group {
 	struct mach_lock lock;
@@ -138,14 +143,6 @@ static struct machine_desc *describe(u32 n)
 	return desc;
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec + ts.tv_nsec * 1e-9;
-}
-
 static int measure(u32 n)
 {
 	struct machine_desc *desc = describe(n);
@@ -157,36 +154,65 @@ static int measure(u32 n)
 
 	memset(&load, 0, sizeof(load));
 	load.cpus = n;
-	load.turns = 1200000 / n;
+	load.turns = TURNS / n;
 	m = machine_create(desc, &core, NULL, 1, error, sizeof(error));
 	if (!m) {
 		fprintf(stderr, "machine_events: %s\n", error);
 		return 2;
 	}
-	start = seconds();
+	start = lab_cpu_s();
 	err = machine_run(m, first, NULL, NULL);
-	took = seconds() - start;
+	took = lab_cpu_s() - start;
 	if (err) {
 		fprintf(stderr, "machine_events: %s\n", machine_message(m));
 		return 3;
 	}
 	events = machine_stats(m)->events;
-	printf("%6u %12llu %10.2f %10.1f %12.1f\n", n,
-	       (unsigned long long)events, events / took / 1e6,
-	       took / events * 1e9, took / (1200000 / n * n) * 1e9);
+	printf("%6u %12llu %12.2f %10.1f %10.1f\n", n, (unsigned long long)events,
+	       (double)events / took / 1e6, took / (double)events * 1e9,
+	       took / (TURNS / n * n) * 1e9);
 	machine_destroy(m);
 	free(desc);
 	return 0;
 }
 
+static void measure_mmap8(u32 threads)
+{
+	char text[40];
+	const char *params[] = { text, NULL };
+	struct lab_point p = {
+		.workload = "mmap8", .machine = "big-1024", .era = "6.12",
+		.threads = threads, .seed = 1, .params = params,
+	};
+	static struct metrics ms;
+	double start = lab_cpu_s(), took, events;
+
+	snprintf(text, sizeof(text), "iterations=%u", ITERATIONS / threads);
+	lab_run(&p, &ms);
+	took = lab_cpu_s() - start;
+	events = lab_get(&ms, "machine.events");
+	printf("%6u %12.0f %12.2f %10.1f %10.1f %10.3f\n", threads, events,
+	       events / took / 1e6, took / events * 1e9, events / lab_get(&ms, "ops"),
+	       lab_get(&ms, "real_s") / took);
+}
+
 int main(void)
 {
 	static const u32 cpus[] = { 2, 4, 8, 16, 64, 256, 1024 };
+	const size_t n = sizeof(cpus) / sizeof(cpus[0]);
 	int err = 0;
 
-	printf("Timed machine: host CPU time per event\n"
-	       "  CPUs       events   M events/s  ns/event     ns/turn\n");
-	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]) && !err; i++)
+	printf("timed machine: host CPU time per event, without a core\n"
+	       "%6s %12s %12s %10s %10s\n", "CPUs", "events", "M events/s", "ns/event",
+	       "ns/turn");
+	for (size_t i = 0; i < n && !err; i++)
 		err = measure(cpus[i]);
+	printf("\nmmap8 by as many threads on big-1024, era 6.12, set-up included\n"
+	       "%6s %12s %12s %10s %10s %10s\n", "CPUs", "events", "M events/s", "ns/event",
+	       "events/op", "sim/host");
+	for (size_t i = 0; i < n && !err; i++)
+		measure_mmap8(cpus[i]);
+	printf("\nsim/host: simulated seconds a second of host CPU. Peak memory %.0f MiB.\n",
+	       lab_peak_mib());
 	return err;
 }

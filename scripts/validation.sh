@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# validation.sh BUILD [quick]: docs/validation.md, on standard output. Each section is what
+# a command printed that anyone can run; the command stands above it. It takes some
+# minutes of an idle host; quick: a minute, with short runs.
+#
+# Needs what `make bench` builds. Counts need the results of `make fidelity`, digests
+# of other compilers what `make test` builds; what is not there is said to be missing.
+set -eu
+export LC_ALL=C
+build=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+export TLBLAB_MACHINES="$PWD/machines" TLBLAB_CORES="$build"
+if [ -n "${2-}" ]; then
+	s0='2000 1' overflush='40 2' native='5 1000'
+else
+	s0='' overflush='' native=''
+fi
+
+# Not `exit 1` alone: half a document must not pass for one.
+fail()
+{
+	echo "validation: $*" >&2
+	exit 1
+}
+
+# show COMMAND...: as it would be typed here, and what it printed. Any status passes that
+# $may names.
+may=0
+show()
+{
+	echo '```'
+	echo "\$ $*" | sed "s,$build,build,g"
+	rc=0
+	"$@" 2>&1 || rc=$?
+	echo '```'
+	echo
+	case " $may " in
+	*" $rc "*) ;;
+	*) fail "exit status $rc: $*" ;;
+	esac
+}
+
+host()
+{
+	echo "$(nproc) CPUs ($(uname -m)), Linux $(uname -r | sed 's/-.*//'), $(
+		${CC:-gcc} --version | sed '1!d; s/ (.*) / /')"
+}
+
+determinism()
+{
+	set -- mmap8 threads=16 iterations=40
+	for arch in arm64 x86 powerpc; do
+		want=$("$build/tools/digest-$arch" "$@" | sed 1q) || fail "digest-$arch"
+		printf '%-8s %-22s %s\n' $arch "compiler of the build" "$want"
+		for by in other aarch64; do
+			file=$build/tools/digest-$by-$arch
+			run=
+			[ $by != aarch64 ] || run=qemu-aarch64-static
+			if ! [ -x "$file" ] || { [ -n "$run" ] && ! command -v $run >/dev/null; }; then
+				got="(not built here)"
+			else
+				got=$($run "$file" "$@" | sed 1q)
+				[ "$got" = "$want" ] || got="$got DIFFERS"
+			fi
+			case $by in
+			other) what="the other compiler" ;;
+			aarch64) what="aarch64, qemu-user" ;;
+			esac
+			printf '%-8s %-22s %s\n' $arch "$what" "$got"
+		done
+	done
+}
+
+cat <<EOF
+# What was measured
+
+Made by \`make validation\` (scripts/validation.sh); do not edit.
+Host: $(host).
+Simulated figures are the same on any host; host times, and the last two sections, are not.
+
+A figure that costs were fitted to is not predicted by the model, and is marked so.
+
+## Thread S0: fitted and predicted
+
+EOF
+# shellcheck disable=SC2086 # words
+show "$build/bench/s0" $s0
+cat <<'EOF'
+## Over-flush: what a live working set loses
+
+EOF
+# shellcheck disable=SC2086
+show "$build/bench/overflush" $overflush
+if [ -x "$build/bench/power_ceiling" ]; then
+	echo "## Over-flush on POWER9, below and above its ceiling"
+	echo
+	show "$build/bench/power_ceiling"
+fi
+cat <<'EOF'
+## The bug: who hangs, and on which test
+
+`hung` is the share of runs that one access never got out of.
+
+EOF
+all=mmu_gather.nested=ignore,force_range,no_reset,force_range_tables,fullmm,fullmm_tables
+for test in end levels; do
+	echo "mmu_gather.flush_test=$test:"
+	echo
+	echo '```'
+	"$build/tlblab" run mmap5 -m arm64-46 --era 5.2-rc2 -p rounds=50 -p limit=3000 -r 5 \
+		-s mmu_gather.flush_test=$test -s $all -f csv | awk -F'"?,"?' '
+		{ sub(/.*mmu_gather.nested=/, "", $5) }
+		$6 == "hung" || $6 == "ops" || $6 == "flush.tlbi_aside1is" {
+			if (!($5 in seen)) order[++n] = $5
+			seen[$5] = 1
+			value[$5, $6] = $(NF - 1)
+		}
+		END {
+			printf "%-20s %6s %8s %12s\n", "nested", "hung", "rounds", "ASIDE1IS/rd"
+			for (i = 1; i <= n; i++) {
+				v = order[i]
+				printf "%-20s %6.2f %8.1f %12.2f\n", v, value[v, "hung"],
+					value[v, "ops"],
+					value[v, "flush.tlbi_aside1is"] / value[v, "ops"]
+			}
+			exit n != 6
+		}' || fail "mmap5, $test"
+	echo '```'
+	echo
+done
+cat <<'EOF'
+## Counts beside real kernels
+
+EOF
+if [ -f "$build/fidelity/counts.tsv" ]; then
+	may='0 1'
+	show fidelity/run.sh -c "$build"
+	may=0
+else
+	echo 'No counts here yet: `make fidelity` makes them. tests/counts/ holds the model to'
+	echo 'those that were counted before.'
+	echo
+fi
+cat <<'EOF'
+## Determinism
+
+Digest of the integers of one run (mmap8, 16 threads, 40 iterations), by build.
+
+EOF
+echo '```'
+determinism
+echo '```'
+echo
+cat <<'EOF'
+## Speed and memory of the simulator
+
+EOF
+show "$build/bench/machine_events"
+cat <<'EOF'
+## Native runs beside the same loop in plain C
+
+EOF
+# shellcheck disable=SC2086
+show bench/native.sh "$build" $native
