@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exploration: the same seam (<tlblab/machine.h>) without a clock.
+ *
+ * Three parts, which meet here:
+ *
+ *  - a program (struct xprogram): what runs; made from a scenario file
+ *    (scenario/), a C model (check.h) or a test;
+ *  - a world (world.c and its kin): an exploring machine with that program
+ *    booted in it. It runs one execution at a time, from the same start, and makes no
+ *    choice itself: who moves next and which value is read is asked of
+ *    a chooser. It checks the oracle's rules at every step;
+ *  - a search (search.c and its kin): choosers that go through executions
+ *    (systematic with bounded partial-order reduction, PCT, random, replay),
+ *    the minimiser, and the witness.
+ *
+ * Execution is stateless: reset, run again. All that an execution can change lies in
+ * one arena at a fixed address and is reset by copy; so the same choices
+ * give the same execution, in any process.
+ */
+#ifndef TLBLAB_EXPLORE_EXPLORE_H
+#define TLBLAB_EXPLORE_EXPLORE_H
+
+#include <tlblab/machine.h>
+
+/* ---- rules ---- */
+
+#define XRULES(X)                                                               \
+	X(NONE, "none")                                                         \
+	X(STALE_READ, "STALE-READ")                                             \
+	X(STALE_WRITE, "STALE-WRITE")                                           \
+	X(WRONG_PERM, "WRONG-PERM")                                             \
+	X(LOST_DIRTY, "LOST-DIRTY")                                             \
+	X(LOST_WRITE, "LOST-WRITE")                                             \
+	X(WALK_FREED, "WALK-FREED")                                             \
+	X(WRONG_CONTEXT, "WRONG-CONTEXT")                                       \
+	X(CONFLICT, "CONFLICT")                                                 \
+	X(LEAK, "LEAK")                                                         \
+	X(DOUBLE_FREE, "DOUBLE-FREE")                                           \
+	X(UNLOCKED, "UNLOCKED")                                                 \
+	X(DEADLOCK, "DEADLOCK")                                                 \
+	X(LIVELOCK, "LIVELOCK")                                                 \
+	X(ASSERT, "ASSERT")	/* the program's own assertion */               \
+	X(BUG, "BUG")		/* the code under study called mach_bug() */
+
+enum xrule {
+#define X(id, name) XRULE_##id,
+	XRULES(X)
+#undef X
+	XRULE_NR,
+};
+
+/* ---- programs ---- */
+
+#define XMAX_CPUS 8
+#define XMAX_THREADS 8
+#define XMAX_OPS 64	/* of one thread */
+
+enum xarch { XARCH_X86, XARCH_ARM64, XARCH_POWERPC };
+
+/*
+ * A thread's operations are numbered, so that the minimiser can drop some:
+ * fn runs op i only if xop_begin(i) says so. Between operations the thread is
+ * in user mode.
+ */
+struct xthread {
+	const char *name;		/* "cpu0", "reclaim" */
+	u32 cpu;
+	u32 nr_ops;
+	void (*fn)(void *arg);
+	void *arg;			/* const during all executions */
+};
+
+/*
+ * Memory that a program changes while it runs must be the world's (kalloc),
+ * or it would not be reset. Initialised variables of a C model
+ * (its .data and .bss) are made part of it: mem, reset by copy after init.
+ */
+struct xmem {
+	void *start;
+	size_t size;
+};
+#define XMAX_MEM 4
+
+struct xprogram {
+	const char *name;
+	enum xarch arch;
+	u32 nr_cpus;
+	u32 nr_frames;			/* of memory; 0: a small default */
+	u32 page_shift;
+	/* The core, or NULL for a model that uses the bare seam. */
+	const struct core_module *core;
+	const s64 *knobs;
+	/* Hardware features by name, as in machine files: NULL-terminated pairs. */
+	const char *const (*features)[2];
+	/*
+	 * Without a core: a user access at va could not be translated. As
+	 * core_module.fault(); NULL: every fault is MACH_SIGSEGV.
+	 */
+	int (*fault)(u64 va, u32 flags);
+	/* Runs alone, to its end, on CPU 0, before any thread. Once per world. */
+	void (*init)(void *arg);
+	/* Runs alone after all threads have ended: final checks. May be NULL. */
+	void (*final)(void *arg);
+	void *arg;
+	u32 nr_threads;
+	struct xthread thread[XMAX_THREADS];
+	/* How an operation reads in a story: "munmap(A, 4K)". */
+	const char *(*op_text)(void *arg, u32 thread, u32 op);
+	bool check_leaks;		/* LEAK is checked after final */
+	bool no_conflict;		/* CONFLICT is not checked (litmus tests) */
+	struct xmem mem[XMAX_MEM];
+};
+
+/* Called by a program's threads, on their stacks. */
+bool xop_begin(u32 op);			/* false: skip this one */
+void xop_end(u32 op);
+void xassert_fail(const char *what) __attribute__((noreturn));
+/*
+ * The operation promised that [start, end) of the current address space is
+ * unreachable from now on (it returned from munmap or DONTNEED, say).
+ */
+void xpromise_unmapped(u64 start, u64 end);
+void xpromise_readonly(u64 start, u64 end);
+void xpromise_forget(u64 start, u64 end);
+/* A value that is part of the terminal state, beside those that user loads got. */
+void xresult_note(u64 value);
+
+/* ---- agents and their next steps ---- */
+
+enum xagent_kind {
+	XAGENT_THREAD,		/* index: thread */
+	XAGENT_DRAIN,		/* index: CPU * lanes + lane: its oldest buffered store there;
+				 * one lane where stores do not overtake */
+	XAGENT_IRQ,		/* index: CPU: take a pending interrupt */
+	XAGENT_RCU,		/* a grace period ends */
+};
+
+/*
+ * What a step may touch, for partial-order reduction. Two steps of different
+ * agents are dependent iff their footprints meet in an object that at least one
+ * of them writes. Objects are small numbers, equal in every execution of a
+ * program; XOBJ_ALL meets everything: words and locks by arena offset, and the pseudo-objects
+ * below. A footprint may be too large, never too small.
+ */
+enum xobj_class {
+	XOBJ_WORD,	/* id: offset of the word in the arena / 8, as one CPU's loads see
+			 * it (its number above, XOBJ_WORD_CPU): its own stores do
+			 * not change what it reads by becoming visible */
+	XOBJ_LOCK,	/* id: offset of the lock / 8 */
+	XOBJ_THREAD,	/* id: thread: block and wake */
+	XOBJ_IRQ,	/* id: CPU: its pending interrupts */
+	XOBJ_TLB,	/* id: CPU: what it may hold (x86, local forms) */
+	XOBJ_BCAST,	/* id 0: broadcast invalidations and their completion; id 1:
+			 * the order of all writes (xworld_set_write_order()) */
+	XOBJ_FRAME,	/* id: frame: its contents, being free or not */
+	XOBJ_ALLOC,	/* id 0: allocator */
+	XOBJ_RCU,	/* id 0 */
+	XOBJ_MODE,	/* id: CPU: user or kernel mode, what an interrupt breaks in on */
+	XOBJ_WRITTEN,	/* id: offset / 8: the visible value; all writes, and walks */
+	XOBJ_ALL,	/* meets every object of every other step; write is set */
+};
+
+#define XOBJ_WORD_CPU	24	/* shift; CPUs above the fourth share */
+
+struct xobj {
+	u32 cls : 5;
+	u32 write : 1;
+	u32 id : 26;
+};
+
+#define XFOOTPRINT_MAX 12
+
+struct xstep {
+	u16 agent_kind, agent_index;
+	u16 site_kind;			/* enum mach_site_kind */
+	u16 nr_obj;
+	const struct mach_site *site;
+	struct xobj obj[XFOOTPRINT_MAX];
+};
+
+/* Number of an agent, the same in every execution: below XAGENT_MAX. */
+#define XAGENT_MAX 64
+u32 xagent_id(u32 kind, u32 index);
+
+/* ---- choosers ---- */
+
+enum xchoice_kind {
+	XCHOICE_MESSAGE,	/* which write a load reads; 0 = the newest */
+	XCHOICE_TRANSLATION,	/* which entry a TLB gives; 0 = the current table */
+	XCHOICE_ALLOC,		/* 0 = it works, 1 = it fails */
+	XCHOICE_NR,
+};
+
+#define XPICK_STOP (~0U)	/* give this execution up (it is redundant) */
+
+/*
+ * pick: which of the n enabled agents moves; called before every step, so that a search
+ * sees them all, also when n is 1; enabled[] is sorted by agent id
+ * and holds what each would do. running is the index of the thread that
+ * moved last (drains and grace periods in between do not change it; an interrupt makes
+ * it the interrupted one), or n when it cannot move (then switching is no preemption). choose: one of n
+ * values. Called on any stack of the world (of MACH_STACK_SIZE): keep frames
+ * below 64 KiB, and do not leave by longjmp().
+ */
+struct xchooser {
+	u32 (*pick)(void *ctx, const struct xstep *enabled, u32 n, u32 running);
+	u32 (*choose)(void *ctx, enum xchoice_kind kind, u32 n);
+	void *ctx;
+};
+
+/* ---- the world ---- */
+
+enum xoutcome { XOUT_PASS, XOUT_VIOLATION, XOUT_STOPPED };
+
+#define XDETAIL_MAX 400
+
+struct xresult {
+	enum xoutcome outcome;
+	enum xrule rule;
+	char detail[XDETAIL_MAX];	/* what was broken, in words */
+	u32 steps;
+	u64 state_hash;			/* of the terminal state, if it passed:
+					 * contents of shared words and results;
+					 * independent of addresses of messages */
+};
+
+/* A line of the story; kept only when asked for. */
+struct xevent {
+	u32 step;
+	u16 agent_kind, agent_index;
+	u32 cpu;
+	const struct mach_site *site;	/* NULL for the machine's own steps */
+	char text[160];
+};
+
+struct xworld;
+
+/* One line in *error, and NULL, when the program cannot be set up. */
+struct xworld *xworld_create(const struct xprogram *program,
+			     char *error, size_t error_size);
+void xworld_destroy(struct xworld *w);
+/* As given to xworld_create(). */
+const struct xprogram *xworld_program(const struct xworld *w);
+
+/* Operations to leave out: bit op of mask[thread]. Sites to leave out: NULL-terminated. */
+void xworld_drop_ops(struct xworld *w, const u64 mask[XMAX_THREADS]);
+void xworld_skip_site(struct xworld *w, const struct mach_site *site);
+/* Store buffers may let stores overtake (arm64, POWER); on by default. */
+void xworld_set_overtaking(struct xworld *w, bool on);
+/*
+ * Weak memory puts all writes in one order, and views are places in it: so the order of
+ * two writes to different words can matter to a third CPU that sees one of
+ * them, even if no step conflicts. On: every two visible writes conflict, which is exact
+ * and dear; for litmus tests. Off by default: a reduction may then miss outcomes
+ * that need three CPUs and ordering by dependency alone.
+ */
+void xworld_set_write_order(struct xworld *w, bool exact);
+void xworld_set_step_limit(struct xworld *w, u32 steps);
+
+/* One execution, from the start. events may be NULL; *nr_events in: room. */
+void xworld_run(struct xworld *w, const struct xchooser *chooser,
+		struct xresult *result, struct xevent *events, u32 *nr_events);
+
+/* Sites seen in any execution so far, in order of first sight. */
+u32 xworld_sites(const struct xworld *w, const struct mach_site **sites, u32 max);
+
+/* ---- the search ---- */
+
+/* A max_bound that no execution reaches: systematic goes through all, in one go. */
+#define XBOUND_NONE (~0U)
+
+enum xstrategy { XSTRATEGY_SYSTEMATIC, XSTRATEGY_PCT, XSTRATEGY_RANDOM };
+
+struct xsearch {
+	enum xstrategy strategy;
+	/* Preemptions; systematic goes 0, 1, ... to this. PCT: depth - 1. */
+	u32 max_bound;
+	double budget_s;	/* host time; 0: none */
+	u64 max_schedules;	/* 0: none */
+	u64 seed;
+	u32 workers;		/* processes; 1: none but this */
+	bool reduce;		/* partial-order reduction (tests switch it off) */
+	const volatile int *stop;
+	void (*progress)(void *arg, u64 schedules, u32 bound);
+	void *progress_arg;
+	/*
+	 * Called for each execution that is not the find, when set (tests): terminal
+	 * states.
+	 * With workers: in the worker's process.
+	 */
+	void (*terminal)(void *arg, u64 state_hash);
+	void *terminal_arg;
+};
+
+/* The choices of one execution: what replay needs. */
+struct xchoices {
+	u32 n, size;
+	u16 *value;		/* agent id of a pick, or value of a choose */
+};
+
+struct xverdict {
+	struct xresult result;	/* of the first violation, or the last run */
+	bool found;
+	u32 bound;		/* complete to so many preemptions (if complete) */
+	bool complete;		/* every execution to max_bound was seen */
+	u64 schedules;
+	double seconds;
+	struct xchoices choices;	/* of the violation */
+	u64 dropped[XMAX_THREADS];	/* operations left out by minimising */
+};
+
+void xsearch_run(struct xworld *w, const struct xsearch *search,
+		 struct xverdict *verdict);
+/* Drop operations, then switches, while the same rule still breaks. */
+void xsearch_minimise(struct xworld *w, struct xverdict *verdict);
+/* Run again, exactly. False if the choices do not fit (another core). */
+bool xsearch_replay(struct xworld *w, const struct xverdict *verdict,
+		    struct xresult *result, struct xevent *events, u32 *nr_events);
+void xverdict_free(struct xverdict *verdict);
+
+/* ---- story and witness ---- */
+
+/*
+ * At most max lines (25), each malloc()ed text; how a person would tell it.
+ */
+u32 xstory(struct xworld *w, const struct xverdict *verdict, char **lines, u32 max);
+
+#endif

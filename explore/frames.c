@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Page frames and the core's objects.
+ *
+ * A freed frame goes to the pool of the CPU that freed it, and a CPU allocates
+ * from its own pool first (the last one freed), as from the kernel's per-CPU
+ * lists: so two CPUs that allocate do not depend on each other, and a frame freed is
+ * the next one used. Frames of no pool are shared.
+ * Blocks of more than one frame come from the shared part.
+ */
+#include "world.h"
+
+
+static struct xframe *block(struct xworld *w, u64 pfn, u32 order)
+{
+	XASSERT(pfn && pfn + (1ULL << order) <= w->nr_frames);
+	return &w->a->frame[pfn];
+}
+
+void xframes_init(struct xworld *w)
+{
+	struct xarena *a = w->a;
+
+	for (u32 i = 0; i < XMAX_FRAMES; i++) {
+		a->frame[i].words = XNIL;
+		a->frame[i].gen = 1;
+		a->frame[i].order = 0xff;
+	}
+	/* Taken from the end: low numbers first. Frame 0 never. */
+	for (u32 i = w->nr_frames; i-- > 1;)
+		a->free[a->nr_free++] = (u16)i;
+}
+
+/* Shared frames: the first run of 2^order that is aligned and free. */
+static u32 take_shared(struct xworld *w, u32 order)
+{
+	struct xarena *a = w->a;
+	u32 n = 1U << order;
+
+	if (!order)
+		return a->nr_free ? a->free[--a->nr_free] : 0;
+	for (u32 pfn = n; pfn + n <= w->nr_frames; pfn += n) {
+		u32 found = 0;
+
+		for (u32 i = 0; i < a->nr_free; i++)
+			found += a->free[i] >= pfn && a->free[i] < pfn + n;
+		if (found != n)
+			continue;
+		for (u32 i = 0, j = 0, nr = a->nr_free; i < nr; i++) {
+			if (a->free[i] >= pfn && a->free[i] < pfn + n)
+				a->nr_free--;
+			else
+				a->free[j++] = a->free[i];
+		}
+		return pfn;
+	}
+	return 0;
+}
+
+/* When the shared part is empty: another CPU's, lowest first. */
+static u32 steal(struct xworld *w)
+{
+	for (u32 i = 0; i < w->nr_cpus; i++) {
+		struct xcpu *c = &w->a->cpu[i];
+
+		if (c->nr_pool)
+			return c->pool[--c->nr_pool];
+	}
+	return 0;
+}
+
+static void zero_words(struct xworld *w, u32 cpu, struct xframe *f)
+{
+	(void)cpu;
+	for (u16 i = f->words; i != XNIL; i = w->a->word[i].next) {
+		struct xword *word = &w->a->word[i];
+
+		/* What walkers saw of its last life ended with its free. */
+		xmem_append(w, cpu, word->off, word->size, 0, NULL);
+	}
+}
+
+static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
+{
+	char *p = w->phys + ((u64)pfn << w->page_shift);
+
+	for (u32 i = 0; i < 1U << order; i++) {
+		struct xframe *f = &w->a->frame[pfn + i];
+
+		XASSERT(!f->used);
+		f->used = 1;
+		f->table = !!(gfp & MACH_GFP_TABLE);
+		f->order = i ? 0xff : (u8)order;
+		f->dirty = 1;
+		f->boot = w->booting;
+		/* Zeroing is a write: an odd time would be before the next. */
+		w->a->now += 2;
+		f->born = w->a->now;
+		/* Always: contents must not depend on who had it before. */
+		memset(p + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
+		zero_words(w, cpu, f);
+	}
+}
+
+u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	struct xcpu *c = xcpu_of(w, t);
+	u32 pfn;
+
+	(void)node;
+	if (!w->booting) {
+		xskip(w, site);
+		xstep_begin(t, site, MACH_SITE_MEM);
+		if (!order && c->nr_pool)
+			xstep_add(&t->step, XOBJ_FRAME, c->pool[c->nr_pool - 1], true);
+		else if (w->a->nr_free >> order)
+			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
+		else
+			xstep_all(&t->step);	/* from another CPU's pool */
+		xstep_order(w, &t->step);
+		xpark(w, t, XWHY_STEP);
+		if ((gfp & MACH_GFP_ATOMIC) && xchoose(w, XCHOICE_ALLOC, 2)) {
+			xev_t(w, t, site, "allocation fails");
+			return MACH_NO_FRAME;
+		}
+	}
+	if (!order && c->nr_pool)
+		pfn = c->pool[--c->nr_pool];
+	else
+		pfn = take_shared(w, order);
+	if (!pfn && !order)
+		pfn = steal(w);
+	if (!pfn)
+		return MACH_NO_FRAME;
+	frames_begin(w, t->cpu, pfn, order, gfp);
+	xev_t(w, t, site, "allocates frame %u%s", pfn,
+	      gfp & MACH_GFP_TABLE ? " (table)" : "");
+	return pfn;
+}
+
+/*
+ * Its entries are gone from memory; what a TLB holds of them stays. Entries
+ * that nobody ever wrote since the snapshot have records too (world.c).
+ */
+static void words_end(struct xworld *w, u32 cpu, struct xframe *f)
+{
+	struct xarena *a = w->a;
+
+	a->now += 2;
+	for (u16 i = f->words; i != XNIL; i = a->word[i].next) {
+		struct xmsg *m = &a->msg[a->word[i].last];
+
+		if (m->tw == XNEVER)
+			m->tw = a->now;
+	}
+	f->died = a->now;
+	f->died_step = a->step;
+	f->died_cpu = (u8)cpu;
+}
+
+void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	struct xframe *f = block(w, pfn, order);
+
+	(void)flags;
+	if (!w->booting) {
+		xskip(w, site);
+		xstep_begin(t, site, MACH_SITE_MEM);
+		for (u32 i = 0; i < 1U << order; i++)
+			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn + i, true);
+		for (u32 i = 0; i < w->nr_cpus; i++) {
+			xstep_add(&t->step, XOBJ_TLB, i, false);
+			xstep_add(&t->step, XOBJ_MODE, i, false);
+		}
+		xpark(w, t, XWHY_STEP);
+	}
+	if (!f->used || f->order != order) {
+		xviolate(w, XRULE_DOUBLE_FREE, "cpu%u frees frame %llu, which is %s", t->cpu,
+			 (unsigned long long)pfn, f->used ? "part of a block of another order" :
+			 "free");
+		return;
+	}
+	xev_t(w, t, site, "frees frame %llu%s", (unsigned long long)pfn,
+	      f->table ? " (table)" : "");
+	for (u32 i = 0; i < 1U << order; i++, f++) {
+		struct xcpu *c = xcpu_of(w, t);
+		bool table = f->table;
+
+		f->used = 0;
+		f->dirty = 1;
+		f->order = 0xff;
+		f->gen++;
+		words_end(w, t->cpu, f);
+		if (order)
+			w->a->free[w->a->nr_free++] = (u16)(pfn + i);
+		else
+			c->pool[c->nr_pool++] = (u16)pfn;
+		if (!w->booting)
+			xoracle_free(w, t->cpu, (u32)pfn + i, table);
+	}
+}
+
+u32 xframe_node(u64 pfn)
+{
+	(void)pfn;
+	return 0;
+}
+
+/* ---- objects ---- */
+
+/*
+ * Never reused, so no step: an address depends only on what the same CPU
+ * allocated before.
+ */
+void *xkalloc(size_t size, u32 gfp, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	bool boot = w->booting || w->a->phase == XPHASE_INIT;
+	u64 *next = boot ? &w->a->heap_boot : &xcpu_of(w, s->t)->heap;
+	u64 end = boot ? XHEAP_AT + XHEAP_BOOT :
+			 XHEAP_AT + XHEAP_BOOT + (s->t->cpu + 1) * XHEAP_CPU;
+	u64 at = *next;
+
+	(void)gfp;
+	xskip(w, site);
+	size = (size + 63) & ~63UL;
+	if (size > end - at) {
+		xviolate(w, XRULE_BUG, "out of kernel memory: one execution asked for %llu KiB",
+			 (unsigned long long)(boot ? XHEAP_BOOT : XHEAP_CPU) >> 10);
+		return NULL;
+	}
+	*next = at + size;
+	if (w->weak)
+		for (u64 i = at; i < at + size; i += 64)
+			w->heap_obj[(i - XHEAP_AT) >> 6] = (u16)((at - XHEAP_AT) >> 6);
+	memset((char *)w->a + at, 0, size);
+	return (char *)w->a + at;
+}
+
+void xkfree(void *p, size_t size, const struct mach_site *site)
+{
+	(void)p;
+	(void)size;
+	xskip(xstack()->w, site);
+}

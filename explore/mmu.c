@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * User accesses through the MMU, and walks over all that caches may hold.
+ *
+ * There are no TLBs here. A cached translation is a chain of messages (visible
+ * writes of entries), each leading to the table that holds the next, that was or
+ * is walkable and that no invalidation has certainly dropped: may_hold() of the
+ * architecture decides. So everything a TLB or a walk cache may hold at the
+ * moment of use is found by looking at the few entries that ever stood on the way.
+ *
+ * An access asks choose() among the distinct outcomes: what the table says now
+ * (0), and each other frame or right that a stale translation would give. A
+ * fault is one of them only where a stale entry may refuse (see each mmu_*.c).
+ * Oracle rules come first: an outcome that breaks one is reported, not chosen.
+ */
+#include "world.h"
+
+static const struct mach_site user_load = {
+	"user", "load", 0, MACH_SITE_LOAD
+}, user_store = {
+	"user", "store", 0, MACH_SITE_STORE
+};
+
+/* ---- walks ---- */
+
+struct walk {
+	struct xworld *w;
+	struct xpath path;
+	u64 va;
+	xvisit_fn fn;
+	void *arg;
+};
+
+static bool walk_table(struct walk *k, u32 height, u32 frame, u16 gen);
+
+static bool walk_hop(struct walk *k, const struct xhop *hop)
+{
+	struct xworld *w = k->w;
+	struct xpte p;
+	bool stop;
+
+	k->path.hop[k->path.n++] = *hop;
+	w->mmu->decode(w, hop->val, hop->height, &p);
+	if (p.kind != XPTE_NONE && p.pa >= w->memory_bytes)
+		p.kind = XPTE_BAD;
+	stop = k->fn(w, &k->path, &p, k->arg);
+	if (!stop && p.kind == XPTE_TABLE)
+		stop = walk_table(k, hop->height - 1U, (u32)(p.pa >> w->page_shift),
+				  hop->gen);
+	k->path.n--;
+	return stop;
+}
+
+/* A word that nobody has written: zero, or from before the snapshot. */
+static bool walk_plain(struct walk *k, u32 height, u32 frame, u16 gen, u32 off)
+{
+	struct xworld *w = k->w;
+	struct xhop hop = {
+		.off = off, .ts = w->a->frame[frame].born, .tw = XNEVER, .msg = XNIL,
+		.table_gen = gen, .height = (u8)height,
+	};
+
+	if (w->a->frame[frame].gen != gen)
+		return false;
+	hop.val = xmem_read(w, off, 8);
+	XASSERT(!hop.val || !w->a->frame[frame].table || w->booting);
+	return walk_hop(k, &hop);
+}
+
+static bool walk_word(struct walk *k, u32 height, u16 gen, const struct xword *word)
+{
+	struct xarena *a = k->w->a;
+
+	for (u16 i = word->first; i != XNIL; i = a->msg[i].next) {
+		const struct xmsg *m = &a->msg[i];
+		struct xhop hop = {
+			.val = m->val, .off = word->off, .ts = m->ts, .tw = m->tw,
+			.msg = i, .table_gen = m->table_gen, .gen = m->gen,
+			.height = (u8)height,
+		};
+
+		if (m->table_gen == gen && walk_hop(k, &hop))
+			return true;
+	}
+	return false;
+}
+
+static bool walk_table(struct walk *k, u32 height, u32 frame, u16 gen)
+{
+	struct xworld *w = k->w;
+	u32 shift = xheight_shift(w, height);
+	u32 base = XFRAMES_AT + (frame << w->page_shift);
+	u64 above = k->path.va;
+
+	if (k->va != XVA_ANY) {
+		u32 off = base + (u32)(k->va >> shift & ((1ULL << w->bits[height]) - 1)) * 8;
+		const struct xword *word = xword_find(w, off);
+
+		return word ? walk_word(k, height, gen, word) :
+			      walk_plain(k, height, frame, gen, off);
+	}
+	/* A table may take several frames (POWER's root). */
+	for (u32 f = frame; f == frame || (f - frame) << w->page_shift < 8U << w->bits[height];
+	     f++)
+		for (u16 i = w->a->frame[f].words; i != XNIL; i = w->a->word[i].next) {
+			const struct xword *word = &w->a->word[i];
+
+			k->path.va = above | (u64)((word->off - base) / 8) << shift;
+			if (walk_word(k, height, gen, word))
+				return true;
+		}
+	k->path.va = above;
+	return false;
+}
+
+bool xmmu_enumerate(struct xworld *w, u32 root, u16 root_gen, u64 va, xvisit_fn fn,
+		    void *arg)
+{
+	struct walk k = { .w = w, .va = va, .fn = fn, .arg = arg };
+
+	k.path.va = va == XVA_ANY ? 0 : va;
+	return walk_table(&k, w->nr_levels - 1, root, root_gen);
+}
+
+bool xpath_current(const struct xpath *path)
+{
+	for (u32 i = 0; i < path->n; i++)
+		if (path->hop[i].tw != XNEVER)
+			return false;
+	return true;
+}
+
+/* ---- a CPU's log ---- */
+
+void xmmu_log(struct xworld *w, u32 cpu, const struct xlog *l)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	if (c->nr_log == XMAX_LOG) {
+		xviolate(w, XRULE_LIVELOCK, "cpu%u: more than %u invalidations", cpu, XMAX_LOG);
+		return;
+	}
+	w->a->log[cpu][c->nr_log] = *l;
+	w->a->log[cpu][c->nr_log++].time = xnow_odd(w);
+}
+
+void xmmu_load_root(struct xworld *w, u32 cpu, u64 pa, u32 ctx, bool flush)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	XASSERT(pa < w->memory_bytes);
+	c->root = (u32)(pa >> w->page_shift);
+	c->root_gen = w->a->frame[c->root].gen;
+	c->ctx = ctx;
+	c->loaded = 1;
+	xmmu_log(w, cpu, &(struct xlog){
+		.kind = XLOG_ROOT, .root = c->root, .root_gen = c->root_gen, .ctx = ctx,
+	});
+	/* After it: nothing can be filled from the old root in between. */
+	if (flush)
+		xmmu_log(w, cpu, &(struct xlog){ .kind = XLOG_DROP_ALL, .ctx = ctx });
+	if (!w->booting)
+		xoracle_root(w, cpu);
+}
+
+bool xmmu_use(const struct xworld *w, u32 cpu, struct xuse *use)
+{
+	const struct xcpu *c = &w->a->cpu[cpu];
+
+	*use = (struct xuse){
+		.cpu = cpu, .root = c->root, .root_gen = c->root_gen, .ctx = c->ctx,
+		.ev = w->a->now,
+	};
+	return c->loaded;
+}
+
+/* ---- user accesses ---- */
+
+#define MAX_OUTCOMES 24
+
+struct outcome {
+	struct xpath path;
+	struct xpte p;		/* of the leaf; kind NONE or BAD: nothing there */
+	u32 fault;		/* 0, or MACH_FAULT_USER and others */
+	u32 rv;			/* weak */
+	bool current;
+	bool update;		/* A or D is to be set first */
+};
+
+struct access {
+	struct xthr *t;
+	struct xuse use;
+	u64 va;
+	bool write;
+	bool foreign;		/* under another root that had the same context */
+	u32 n;
+	struct outcome out[MAX_OUTCOMES];
+};
+
+/* Rights of all levels together. */
+static void path_rights(const struct xworld *w, const struct xpath *path, struct xpte *p)
+{
+	for (u32 i = 0; i + 1 < path->n; i++) {
+		struct xpte up;
+
+		w->mmu->decode(w, path->hop[i].val, path->hop[i].height, &up);
+		p->user &= up.user;
+		p->write &= up.write;
+	}
+}
+
+static u32 fault_of(const struct xpte *p, bool write)
+{
+	u32 flags = MACH_FAULT_USER | (write ? MACH_FAULT_WRITE : 0);
+
+	if (p->kind == XPTE_NONE)
+		return flags;
+	if (p->kind == XPTE_BAD || !p->usable || !p->user || (write && !p->write))
+		return flags | MACH_FAULT_PRESENT;
+	return 0;
+}
+
+static u64 leaf_pa(const struct xworld *w, const struct outcome *o, u64 va)
+{
+	u32 shift = xheight_shift(w, o->path.hop[o->path.n - 1].height);
+
+	return (o->p.pa & ~((1ULL << shift) - 1)) | (va & ((1ULL << shift) - 1));
+}
+
+/* Would the two look the same to the program? */
+static bool same(const struct xworld *w, const struct access *acc,
+		 const struct outcome *a, const struct outcome *b)
+{
+	if (a->fault || b->fault)
+		return a->fault == b->fault && a->current == b->current;
+	return leaf_pa(w, a, acc->va) == leaf_pa(w, b, acc->va) &&
+	       a->path.hop[a->path.n - 1].gen == b->path.hop[b->path.n - 1].gen &&
+	       a->update == b->update && a->rv == b->rv;
+}
+
+/* An entry leads to a table that was freed, and the walker could follow it. */
+static void check_table(struct xworld *w, struct access *acc, const struct xpath *path,
+			const struct xpte *p)
+{
+	u32 frame = (u32)(p->pa >> w->page_shift);
+	struct xuse use = acc->use;
+	char name[64];
+
+	if (w->a->frame[frame].gen == path->hop[path->n - 1].gen)
+		return;
+	use.leaf = false;
+	if (!w->mmu->may_hold(w, &use, path))
+		return;
+	xviolate(w, XRULE_WALK_FREED,
+		 "cpu%u's walk for 0x%llx may follow %s to frame %u, a table that cpu%u freed at step %u",
+		 use.cpu, (unsigned long long)acc->va,
+		 xname_word(w, path->hop[path->n - 1].off, name), frame,
+		 w->a->frame[frame].died_cpu, w->a->frame[frame].died_step);
+}
+
+/*
+ * Can the access be made with this outcome? Under weak memory that depends on its
+ * view: a store is newer than all; a load, at best, reads the oldest
+ * message that it may; a fault comes after what b_fault has.
+ */
+static bool usable_now(struct xworld *w, struct access *acc, const struct outcome *o)
+{
+	struct xuse *use = &acc->use;
+
+	use->ev = w->a->now + 2;
+	if (!w->weak)
+		return w->mmu->may_hold(w, use, &o->path);
+	if (!acc->write || o->fault)
+		use->ev = o->fault ? w->a->cpu[use->cpu].v.b_fault : 0;
+	if (!w->mmu->may_hold(w, use, &o->path))
+		return false;
+	if (acc->write || o->fault)
+		return true;
+	use->ev = xweak_min_post(w, use->cpu, XFRAMES_AT + (u32)leaf_pa(w, o, acc->va),
+				 use->rv);
+	return w->mmu->may_hold(w, use, &o->path);
+}
+
+/*
+ * A stale entry with A or D clear is not used for an access that must set it: the
+ * walker reads the entry again, which is the current outcome.
+ */
+static bool collect(struct xworld *w, const struct xpath *path, const struct xpte *p,
+		    void *arg)
+{
+	struct access *acc = arg;
+	struct outcome o = { .path = *path, .p = *p };
+
+	if (p->kind == XPTE_TABLE) {
+		check_table(w, acc, path, p);
+		return w->stop;
+	}
+	o.current = xpath_current(path);
+	path_rights(w, path, &o.p);
+	o.fault = fault_of(&o.p, acc->write);
+	acc->use.leaf = true;
+	acc->use.fault = o.fault;
+	o.update = !o.fault && (!p->accessed || (acc->write && !p->dirty));
+	if (o.update && !o.current)
+		return false;
+	if (!usable_now(w, acc, &o))
+		return false;
+	o.rv = acc->use.rv;
+	if (acc->foreign) {
+		if (o.fault)
+			return false;
+		xviolate(w, XRULE_WRONG_CONTEXT,
+			 "cpu%u's access to 0x%llx may use a translation of another address space (frame %u), left under context %u",
+			 acc->use.cpu, (unsigned long long)acc->va,
+			 (u32)(p->pa >> w->page_shift), acc->use.ctx);
+		return true;
+	}
+	for (u32 i = 0; i < acc->n; i++)
+		if (same(w, acc, &acc->out[i], &o)) {
+			if (o.current)
+				acc->out[i] = o;
+			return false;
+		}
+	if (acc->n < MAX_OUTCOMES)
+		acc->out[acc->n++] = o;
+	return false;
+}
+
+static void swap_out(struct access *acc, u32 i)
+{
+	struct outcome o = acc->out[0];
+
+	acc->out[0] = acc->out[i];
+	acc->out[i] = o;
+}
+
+/* All outcomes of an access now, the current one first. */
+static void outcomes(struct xworld *w, struct access *acc)
+{
+	struct xuse own = acc->use;
+	u32 nr_log = w->a->cpu[own.cpu].nr_log;
+
+	acc->n = 0;
+	acc->foreign = false;
+	xmmu_enumerate(w, own.root, own.root_gen, acc->va, collect, acc);
+	for (u32 i = 0; i < acc->n; i++)
+		if (acc->out[i].current)
+			swap_out(acc, i);
+	acc->foreign = true;
+	for (u32 i = 0; i < nr_log && !w->stop; i++) {
+		const struct xlog *l = &w->a->log[own.cpu][i];
+
+		if (l->kind != XLOG_ROOT || l->ctx != own.ctx ||
+		    (l->root == own.root && l->root_gen == own.root_gen))
+			continue;
+		acc->use = own;
+		acc->use.root = l->root;
+		acc->use.root_gen = l->root_gen;
+		xmmu_enumerate(w, l->root, l->root_gen, acc->va, collect, acc);
+	}
+	acc->use = own;
+}
+
+static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
+{
+	xstep_add(s, XOBJ_TLB, acc->use.cpu, false);
+	for (u32 i = 0; i < acc->n; i++) {
+		const struct outcome *o = &acc->out[i];
+
+		/* The walker does not look into the store buffer. */
+		for (u32 j = 0; j < o->path.n; j++)
+			if (o->update && j + 1 == o->path.n)
+				xmem_store_footprint(w, XNOBODY, o->path.hop[j].off, s);
+			else
+				xstep_look(s, o->path.hop[j].off);
+		if (o->fault) {
+			/* x86 drops what is cached for the address. */
+			if (!w->weak)
+				xstep_add(s, XOBJ_TLB, acc->use.cpu, true);
+			continue;
+		}
+		xstep_add(s, XOBJ_FRAME, (u32)(o->p.pa >> w->page_shift), false);
+		if (!acc->write)
+			xstep_load(s, acc->use.cpu, XFRAMES_AT + (u32)leaf_pa(w, o, acc->va));
+		else if (w->weak && !w->overtake)
+			xmem_store_footprint(w, acc->use.cpu, XFRAMES_AT +
+					     (u32)leaf_pa(w, o, acc->va), s);
+	}
+}
+
+/* The walker sets A and D by a locked operation on the entry that is there. */
+static void update_entry(struct xworld *w, struct access *acc, struct outcome *o)
+{
+	struct xhop *hop = &o->path.hop[o->path.n - 1];
+	u64 val = w->mmu->mark_used(w, xmem_read(w, hop->off, 8), acc->write);
+	char name[64];
+	u32 ts;
+
+	if (val == hop->val)
+		return;
+	xev_t(w, acc->t, acc->write ? &user_store : &user_load,
+	      "the walker marks %s used: 0x%llx -> 0x%llx", xname_word(w, hop->off, name),
+	      (unsigned long long)hop->val, (unsigned long long)val);
+	ts = xmem_append(w, acc->use.cpu, hop->off, 8, val, NULL);
+	if (w->weak)
+		w->a->cpu[acc->use.cpu].v.h = ts;
+}
+
+static void tell(struct xworld *w, struct access *acc, const struct outcome *o, u64 val)
+{
+	const struct xhop *hop = &o->path.hop[o->path.n - 1];
+	u32 frame = (u32)(o->p.pa >> w->page_shift);
+	const struct xarena *a = w->a;
+	const char *verb = acc->write ? "stores" : "loads";
+	char stale[120] = "";
+	char name[64];
+
+	if (!o->current) {
+		const struct xhop *h = hop;
+
+		for (u32 i = 0; i < o->path.n; i++)
+			if (o->path.hop[i].tw != XNEVER) {
+				h = &o->path.hop[i];
+				break;
+			}
+		snprintf(stale, sizeof(stale),
+			 ", a stale translation: %s has changed since%s",
+			 xname_word(w, h->off, name),
+			 h == hop ? "" : " (walk cache)");
+	}
+	(void)a;
+	xev_t(w, acc->t, acc->write ? &user_store : &user_load, "%s 0x%llx %s 0x%llx through frame %u%s", verb,
+	      (unsigned long long)acc->va, acc->write ? "=" : ":",
+	      (unsigned long long)val, frame, stale);
+}
+
+static void do_store(struct xworld *w, struct access *acc, struct outcome *o, u64 val)
+{
+	u32 frame = (u32)(leaf_pa(w, o, acc->va) >> w->page_shift);
+	struct xstore st = {
+		.val = val, .off = XFRAMES_AT + (u32)leaf_pa(w, o, acc->va), .size = 8,
+		.kind = XSTORE_USER, .site = &user_store, .frame = (u16)frame,
+		.gen = w->a->frame[frame].gen, .va = acc->va,
+	};
+
+	xmem_store(w, acc->use.cpu, &st);
+}
+
+static u64 do_load(struct xworld *w, struct access *acc, struct outcome *o)
+{
+	u32 off = XFRAMES_AT + (u32)leaf_pa(w, o, acc->va), post;
+	const struct xstore *fwd = xmem_forward(w, acc->use.cpu, off);
+
+	if (fwd)
+		return fwd->val;
+	if (w->weak)
+		return xweak_user_load(w, &acc->use, &o->path, off, o->rv, &post);
+	return xmem_read(w, off, 8);
+}
+
+/* Carry out one outcome. Returns 0 or the fault's flags. */
+static u32 perform(struct xworld *w, struct access *acc, struct outcome *o, u64 *val)
+{
+	struct xthr *t = acc->t;
+	u32 frame = (u32)(leaf_pa(w, o, acc->va) >> w->page_shift);
+
+	if (w->weak)
+		xweak_walked(w, &acc->use, o->rv, acc->va, o->fault);
+	if (o->fault) {
+		xev_t(w, t, acc->write ? &user_store : &user_load, "%s 0x%llx faults%s",
+		      acc->write ? "store to" : "load of", (unsigned long long)acc->va,
+		      o->current ? "" : " by a stale entry");
+		return o->fault;
+	}
+	if (o->update)
+		update_entry(w, acc, o);
+	if (acc->write)
+		do_store(w, acc, o, *val);
+	else
+		*val = do_load(w, acc, o);
+	t->results = xmix(t->results ^ *val ^ (u64)acc->write << 63);
+	if (unlikely(w->events))
+		tell(w, acc, o, *val);
+	(void)frame;
+	return 0;
+}
+
+/* Could an access that begins now, after all that has happened, have this outcome? */
+static bool live(struct xworld *w, const struct access *acc, const struct outcome *o)
+{
+	struct xuse use = acc->use;
+
+	use.leaf = true;
+	use.fault = false;
+	use.ev = use.rv_min = xnow_odd(w);
+	return !o->fault && w->mmu->may_hold(w, &use, &o->path);
+}
+
+/* arm64, POWER: two entries that are both live must agree on output and size. */
+static void check_conflict(struct xworld *w, struct access *acc)
+{
+	const struct outcome *first = NULL;
+
+	if (acc->n < 2 || !w->weak || w->prog.no_conflict)
+		return;
+	for (u32 i = 0; i < acc->n; i++) {
+		const struct outcome *o = &acc->out[i];
+
+		if (!live(w, acc, o))
+			continue;
+		if (first && (leaf_pa(w, first, acc->va) != leaf_pa(w, o, acc->va) ||
+			      first->path.hop[first->path.n - 1].height !=
+				      o->path.hop[o->path.n - 1].height)) {
+			xviolate(w, XRULE_CONFLICT,
+				 "cpu%u may hold two translations of 0x%llx, to frames %u and %u: the entry was changed with no invalidation between (break before make)",
+				 acc->use.cpu, (unsigned long long)acc->va,
+				 (u32)(first->p.pa >> w->page_shift),
+				 (u32)(o->p.pa >> w->page_shift));
+			return;
+		}
+		first = o;
+	}
+}
+
+static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
+{
+	outcomes(w, acc);
+	XASSERT(w->stop || acc->n);
+	for (u32 i = 0; i < acc->n; i++) {
+		struct outcome *o = &acc->out[i];
+
+		if (o->fault)
+			continue;
+		xoracle_access(w, acc->use.cpu, &o->path,
+			       (u32)(leaf_pa(w, o, acc->va) >> w->page_shift), acc->va,
+			       acc->write, o->rv);
+	}
+	check_conflict(w, acc);
+	return perform(w, acc, &acc->out[xchoose(w, XCHOICE_TRANSLATION, acc->n)], val);
+}
+
+static int fault(struct xworld *w, struct xthr *t, u64 va, u32 flags)
+{
+	if (w->weak)
+		xweak_context_sync(w, t->cpu);
+	else	/* SDM 4.10.4.1: a page fault drops what is cached for the address */
+		xmmu_log(w, t->cpu, &(struct xlog){
+			.kind = XLOG_DROP_PAGE, .ctx = xcpu_of(w, t)->ctx, .va = va,
+		});
+	if (w->prog.core)
+		return w->prog.core->fault(va, flags);
+	return w->prog.fault ? w->prog.fault(va, flags) : MACH_SIGSEGV;
+}
+
+int xuser_access(u64 va, bool write, u64 *val)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	XASSERT(!(va & 7));
+	for (;;) {
+		struct access acc = { .t = t, .va = va, .write = write };
+		u32 flags;
+		int sig;
+
+		if (!xmmu_use(w, t->cpu, &acc.use))
+			return MACH_SIGSEGV;
+		outcomes(w, &acc);
+		xstep_begin(t, write ? &user_store : &user_load,
+			    write ? MACH_SITE_STORE : MACH_SITE_LOAD);
+		footprint(w, &acc, &t->step);
+		xpark_buffer(w, t, XWHY_STEP, write ? XNEED_ROOM : XNEED_NONE);
+		/* An interrupt may have loaded another root. */
+		xmmu_use(w, t->cpu, &acc.use);
+		flags = attempt(w, &acc, val);
+		if (!flags)
+			return MACH_SIGNAL_NONE;
+		sig = fault(w, t, va, flags);
+		if (sig)
+			return sig;
+	}
+}
+
+s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	if (!w->booting) {
+		if (xskip(w, site))
+			return 0;
+		xstep_begin(t, site, MACH_SITE_INSN);
+		if (w->mmu->insn_footprint(w, t->cpu, insn, &t->step))
+			xpark_buffer(w, t, XWHY_STEP, w->mmu->insns_drain ?
+				     XNEED_EMPTY : XNEED_NONE);
+	}
+	w->mmu->insn(w, t, insn, a, b, c);
+	return 0;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * arm64: Arm ARM D8.3 (descriptors), D8.5 (AF and dirty state), D8.14, C5.5
+ * (TLBI); walks by reference/arm64-mmu-model.md, extended:
+ *
+ *	levels	 each entry on the way is a message of its own. A hop must not have been
+ *		 overwritten before the entry above it was written: no cache
+ *		 could have brought the two together.
+ *	TLBI	 VALE and RVALE rule out leaves only; VAE and RVAE also the table entries
+ *		 on the way to the address; ASIDE and VMALLE everything. With a level
+ *		 hint: if no leaf of the address is at that level, nothing.
+ *	ASIDs	 an invalidation is for the ASID that it names. What was walked under a root
+ *		 that is no longer loaded stays, under its ASID, until an
+ *		 invalidation completes after the root was replaced.
+ *
+ * With hafdbs, hardware sets AF and the dirty state together with the access. Not
+ * modelled: that it does so earlier or later, and AF set with no access
+ * at all. No user entry is global; contiguous hints are ignored.
+ */
+#include "world.h"
+
+#define ARM_TYPE_MASK	3ULL
+#define ARM_TYPE_TABLE	3ULL	/* or a page */
+#define ARM_AP_USER	(1ULL << 6)
+#define ARM_AP_RDONLY	(1ULL << 7)
+#define ARM_AF		(1ULL << 10)
+#define ARM_DBM		(1ULL << 51)
+#define ARM_ADDR	0x0000fffffffff000ULL
+#define TTBR_ROOT	0x0000fffffffffffeULL
+
+static void init(struct xworld *w)
+{
+	w->nr_levels = w->page_shift == 12 ? 4 : 3;
+}
+
+static void decode_leaf(const struct xworld *w, u64 val, u32 height, struct xpte *p)
+{
+	bool hd = w->features & XFEAT_HAFDBS;
+
+	p->kind = XPTE_LEAF;
+	p->pa = val & ARM_ADDR & ~((1ULL << xheight_shift(w, height)) - 1);
+	p->dirty = !(val & ARM_AP_RDONLY);
+	p->write = p->dirty || (hd && (val & ARM_DBM));
+	p->user = !!(val & ARM_AP_USER);
+	p->accessed = !!(val & ARM_AF);
+	p->usable = p->accessed || hd;
+}
+
+static void decode(const struct xworld *w, u64 val, u32 height, struct xpte *p)
+{
+	u64 type = val & ARM_TYPE_MASK;
+
+	memset(p, 0, sizeof(*p));
+	if (!(type & 1))
+		return;
+	if (type == ARM_TYPE_TABLE && height) {
+		p->kind = XPTE_TABLE;
+		p->pa = val & ARM_ADDR & ~((1ULL << w->page_shift) - 1);
+		p->user = p->write = 1;
+	} else if (type == ARM_TYPE_TABLE || height == 1 ||
+		   (height == 2 && w->page_shift == 12)) {
+		decode_leaf(w, val, height, p);
+	}
+}
+
+static u64 mark_used(const struct xworld *w, u64 val, bool write)
+{
+	if (!(w->features & XFEAT_HAFDBS))
+		return val;
+	val |= ARM_AF;
+	if (write && (val & ARM_DBM))
+		val &= ~ARM_AP_RDONLY;
+	return val;
+}
+
+/* ---- what may be cached ---- */
+
+/* Is k complete, for this CPU and ASID, and does it name part of what hop maps? */
+static bool applies(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
+		    const struct xpath *path, u32 i)
+{
+	u64 mask = (1ULL << xheight_shift(w, path->hop[i].height)) - 1;
+
+	if (!k->d || (k->local && k->cpu != use->cpu))
+		return false;
+	if (k->ctx != XCTX_ANY && k->ctx != use->ctx)
+		return false;
+	return (path->va | mask) >= k->start && (path->va & ~mask) <= k->last;
+}
+
+static bool in_classes(const struct xworld *w, const struct xtlbi *k, u64 va)
+{
+	u32 class = va >> w->page_shift & 127;
+
+	return k->classes[class / 64] >> (class % 64) & 1;
+}
+
+/* Is hop i of path among what k drops? */
+static bool drops(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
+		  const struct xpath *path, u32 i)
+{
+	const struct xhop *end = &path->hop[path->n - 1];
+
+	if (use->leaf && i + 1 == path->n)
+		return k->tlb && (k->height < 0 || k->height == end->height) &&
+		       in_classes(w, k, path->va);
+	/* A table entry: the hinted leaf must be below it, and there if we know. */
+	return k->walk && (k->height < 0 || (k->height < path->hop[i].height &&
+					     (!use->leaf || k->height == end->height)));
+}
+
+/* Rule 2 of the model for one invalidation. */
+static bool survives(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
+		     const struct xpath *path, u32 i, u32 rv)
+{
+	if (!applies(w, k, use, path, i) || !drops(w, k, use, path, i) ||
+	    path->hop[i].tw > k->t)
+		return true;
+	if (rv >= k->d)
+		return false;
+	if (k->cpu == use->cpu)
+		return true;
+	return use->ev < k->d &&
+	       (use->fault || w->a->cpu[use->cpu].v.vtr[path->va >> 3 & 7] < k->d);
+}
+
+/* When use's root, which is not loaded now, was last replaced. */
+static u32 root_left(const struct xworld *w, const struct xuse *use)
+{
+	const struct xlog *log = w->a->log[use->cpu];
+	bool in = false;
+	u32 left = 0;
+
+	for (u32 i = 0; i < w->a->cpu[use->cpu].nr_log; i++) {
+		if (log[i].kind != XLOG_ROOT)
+			continue;
+		if (in)
+			left = log[i].time;
+		in = log[i].root == use->root && log[i].root_gen == use->root_gen &&
+		     log[i].ctx == use->ctx;
+	}
+	return left;
+}
+
+static bool root_survives(const struct xworld *w, const struct xuse *use,
+			  const struct xpath *path)
+{
+	const struct xcpu *c = &w->a->cpu[use->cpu];
+	u32 left;
+
+	if (use->root == c->root && use->root_gen == c->root_gen)
+		return true;
+	left = root_left(w, use);
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (applies(w, &w->a->tlbi[i], use, path, path->n - 1) && w->a->tlbi[i].tlb &&
+		    w->a->tlbi[i].d >= left)
+			return false;
+	return true;
+}
+
+/* Walked now, not cached: a fault on an entry that is not valid. */
+static bool uncacheable(const struct xworld *w, const struct xhop *hop)
+{
+	struct xpte p;
+
+	w->mmu->decode(w, hop->val, hop->height, &p);
+	return p.kind == XPTE_NONE || p.kind == XPTE_BAD ||
+	       (p.kind == XPTE_LEAF && !p.usable);
+}
+
+bool xweak_may_hold(struct xworld *w, struct xuse *use, const struct xpath *path)
+{
+	u32 rv = w->a->cpu[use->cpu].v.b_walk, newest = 0;
+
+	if (use->addr_view > rv)
+		rv = use->addr_view;
+	for (u32 i = 0; i < path->n; i++) {
+		const struct xhop *hop = &path->hop[i];
+
+		if (hop->tw <= newest)
+			return false;
+		if (use->leaf && i + 1 == path->n && hop->tw <= rv &&
+		    ((use->fault && w->refetch) || uncacheable(w, hop)))
+			return false;
+		if (hop->ts > newest)
+			newest = hop->ts;
+		if (hop->ts > rv)
+			rv = hop->ts;
+	}
+	if (rv < use->rv_min)
+		rv = use->rv_min;
+	use->rv = rv;
+	if (use->ev < rv)
+		use->ev = rv;
+	if (!root_survives(w, use, path))
+		return false;
+	for (u32 k = 0; k < w->a->nr_tlbi; k++)
+		for (u32 i = 0; i < path->n; i++)
+			if (!survives(w, &w->a->tlbi[k], use, path, i, rv))
+				return false;
+	return true;
+}
+
+/* ---- TLBI ---- */
+
+/* Sign-extend from bit n. */
+static u64 sext(u64 x, u32 n)
+{
+	u64 sign = 1ULL << n;
+
+	return ((x & ((sign << 1) - 1)) ^ sign) - sign;
+}
+
+static u32 granule_code(const struct xworld *w)
+{
+	return w->page_shift == 12 ? 1 : 3;
+}
+
+/* Of one page; false: nothing need be dropped. */
+static bool decode_va(const struct xworld *w, u64 xt, struct xtlbi *k)
+{
+	u32 ttl = xt >> 44 & 0xf;
+
+	k->start = sext(xt << 12, 55) & ~((1ULL << w->page_shift) - 1);
+	k->last = k->start + (1ULL << w->page_shift) - 1;
+	if (!(w->features & XFEAT_TTL) || !(ttl >> 2))
+		return true;
+	if (ttl >> 2 != granule_code(w))
+		return false;
+	if (ttl & 3)
+		k->height = (s8)(3 - (ttl & 3));
+	return true;
+}
+
+static bool decode_range(const struct xworld *w, u64 xt, struct xtlbi *k)
+{
+	u32 tg = xt >> 46 & 3, scale = xt >> 44 & 3, num = xt >> 39 & 0x1f;
+	u32 ttl = xt >> 37 & 3;
+	u64 pages = (u64)(num + 1) << (5 * scale + 1);
+
+	XASSERT(w->features & XFEAT_TLBIRANGE);
+	k->start = sext(xt, 36) << w->page_shift;
+	k->last = k->start + (pages << w->page_shift) - 1;
+	if (tg != granule_code(w))
+		return false;
+	if (ttl)
+		k->height = (s8)(3 - ttl);
+	return true;
+}
+
+enum { LEAF = 1, RANGE = 2, ANY_ASID = 4, WHOLE = 8, LOCAL = 16 };
+
+static int shape_of(u32 op)
+{
+	switch (op) {
+	case MACH_ARM64_TLBI_VAE1IS:	return 0;
+	case MACH_ARM64_TLBI_VALE1IS:	return LEAF;
+	case MACH_ARM64_TLBI_VAAE1IS:	return ANY_ASID;
+	case MACH_ARM64_TLBI_VAALE1IS:	return ANY_ASID | LEAF;
+	case MACH_ARM64_TLBI_ASIDE1IS:	return WHOLE;
+	case MACH_ARM64_TLBI_VMALLE1IS:	return WHOLE | ANY_ASID;
+	case MACH_ARM64_TLBI_RVAE1IS:	return RANGE;
+	case MACH_ARM64_TLBI_RVALE1IS:	return RANGE | LEAF;
+	case MACH_ARM64_TLBI_VAE1:	return LOCAL;
+	case MACH_ARM64_TLBI_VALE1:	return LOCAL | LEAF;
+	case MACH_ARM64_TLBI_ASIDE1:	return LOCAL | WHOLE;
+	case MACH_ARM64_TLBI_VMALLE1:	return LOCAL | WHOLE | ANY_ASID;
+	default:			return -1;
+	}
+}
+
+void xtlbi_add(struct xworld *w, const struct xtlbi *k)
+{
+	XASSERT(w->a->nr_tlbi < XMAX_TLBI);
+	w->a->tlbi[w->a->nr_tlbi++] = *k;
+}
+
+static void tlbi(struct xworld *w, struct xthr *t, u32 op, int shape, u64 xt)
+{
+	const struct xviews *v = &xcpu_of(w, t)->v;
+	struct xtlbi k = {
+		.t = v->b_tlbi > v->ctrl ? v->b_tlbi : v->ctrl,
+		.at = xnow_odd(w), .cpu = t->cpu, .local = !!(shape & LOCAL),
+		.ctx = shape & ANY_ASID ? XCTX_ANY : (u32)(xt >> 48),
+		.tlb = 1, .walk = !(shape & LEAF), .height = -1, .last = ~0ULL,
+		.classes = { ~0ULL, ~0ULL },
+	};
+	bool real = true;
+
+	if (shape & RANGE)
+		real = decode_range(w, xt, &k);
+	else if (!(shape & WHOLE))
+		real = decode_va(w, xt, &k);
+	xev_t(w, t, t->step.site, "TLBI%s%s%s 0x%llx-0x%llx asid %d%s",
+	      shape & WHOLE ? " all" : " VA", shape & LEAF ? " leaf" : "",
+	      shape & LOCAL ? " local" : "", (unsigned long long)k.start,
+	      (unsigned long long)k.last, (int)k.ctx, real ? "" : " (drops nothing)");
+	(void)op;
+	if (real && !w->booting)
+		xtlbi_add(w, &k);
+}
+
+static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+{
+	int shape = shape_of(op);
+
+	(void)b;
+	(void)c;
+	if (op == MACH_ARM64_TTBR0) {
+		xev_t(w, t, t->step.site, "TTBR0 = 0x%llx, ASID %u",
+		      (unsigned long long)(a & TTBR_ROOT), (u32)(a >> 48));
+		xmmu_load_root(w, t->cpu, a & TTBR_ROOT, (u32)(a >> 48), false);
+		return;
+	}
+	XASSERT(shape >= 0);
+	tlbi(w, t, op, shape, a);
+}
+
+/* A TLBI does nothing before its DSB: no step. */
+static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
+{
+	(void)w;
+	if (op != MACH_ARM64_TTBR0)
+		return false;
+	xstep_add(s, XOBJ_TLB, cpu, true);
+	return true;
+}
+
+const struct xmmu_arch xmmu_arm64 = {
+	.name = "arm64",
+	.init = init,
+	.decode = decode,
+	.mark_used = mark_used,
+	.may_hold = xweak_may_hold,
+	.insn = insn,
+	.insn_footprint = insn_footprint,
+};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * POWER radix: Power ISA v3.1B III 6.7 (trees), 6.9.3.3 (tlbie, tlbiel). What may
+ * be cached is as on arm64 (mmu_arm64.c); different are:
+ *
+ *	completion	a tlbie completes at this CPU's eieio; tlbsync; ptesync, a tlbiel
+ *			at its ptesync
+ *	what goes	RIC 0 translations, 1 walk caches (by PID only), 2 both; by address
+ *			only pages of the size that AP names
+ *	classes		before ISA 3.1 a tlbiel by PID drops one of 128 congruence
+ *			classes of the TLB; a page's class is its number modulo 128
+ *	refusal		before hardware refuses an access it reads the entry again: no
+ *			stale entry faults
+ *	walks		a ptesync orders later walks after what it waited for
+ *
+ * The root comes from the process table when a PID is loaded and is not cached
+ * beyond that. Not modelled: the ERAT as a level of its own (slbia does nothing),
+ * the errata of POWER9, nest MMUs, H_RPT_INVALIDATE.
+ */
+#include "world.h"
+
+#define PPC_V		(1ULL << 63)
+#define PPC_LEAF	(1ULL << 62)
+#define PPC_RPN		0x01fffffffffff000ULL
+#define PPC_R		(1ULL << 8)
+#define PPC_C		(1ULL << 7)
+#define PPC_PRIVILEGED	(1ULL << 3)
+#define PPC_READ	(1ULL << 2)
+#define PPC_READ_WRITE	(1ULL << 1)
+#define PPC_BASE	0x0fffffffffffff00ULL
+#define PPC_SIZE	0x1fULL
+
+#define ROOT_BITS	13
+#define CLASSES		128
+
+#define RB_IS(rb)	((rb) >> 10 & 3)
+#define RB_CLASS(rb)	((rb) >> 12 & 0xfff)
+#define RB_AP(rb)	((rb) >> 5 & 7)
+#define RIC(c)		((c) & 3)
+
+static void init(struct xworld *w)
+{
+	w->nr_levels = 4;
+	w->refetch = true;
+	w->bits[0] = 21 - w->page_shift;
+	w->bits[1] = w->bits[2] = 9;
+	w->bits[3] = ROOT_BITS;
+}
+
+static void decode(const struct xworld *w, u64 val, u32 height, struct xpte *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (!(val & PPC_V))
+		return;
+	if (!(val & PPC_LEAF)) {
+		p->kind = height && (val & PPC_SIZE) == w->bits[height - 1] ? XPTE_TABLE :
+									      XPTE_BAD;
+		p->pa = val & PPC_BASE;
+		p->user = p->write = 1;
+		return;
+	}
+	p->kind = XPTE_LEAF;
+	p->pa = val & PPC_RPN;
+	if (height == 3 || (p->pa & ((1ULL << xheight_shift(w, height)) - 1)))
+		p->kind = XPTE_BAD;
+	p->usable = 1;
+	p->accessed = !!(val & PPC_R);
+	p->dirty = !!(val & PPC_C);
+	if (!(val & PPC_PRIVILEGED)) {
+		p->user = !!(val & (PPC_READ | PPC_READ_WRITE));
+		p->write = !!(val & PPC_READ_WRITE);
+	}
+}
+
+static u64 mark_used(const struct xworld *w, u64 val, bool write)
+{
+	(void)w;
+	return val | PPC_R | (write ? PPC_C : 0);
+}
+
+static int height_of_ap(const struct xworld *w, u32 ap)
+{
+	switch (ap) {
+	case 0: return w->page_shift == 12 ? 0 : -1;
+	case 5: return w->page_shift == 16 ? 0 : -1;
+	case 1: return 1;
+	default: return 2;
+	}
+}
+
+/* tlbiels of one CPU and PID that differ in class alone are one record. */
+static bool merge(struct xworld *w, const struct xtlbi *k)
+{
+	struct xtlbi *last = w->a->nr_tlbi ? &w->a->tlbi[w->a->nr_tlbi - 1] : NULL;
+
+	if (!k->local || !last || last->d || !last->local || last->cpu != k->cpu ||
+	    last->ctx != k->ctx || last->start != k->start || last->last != k->last ||
+	    last->t != k->t || !last->tlb || k->walk)
+		return false;
+	last->classes[0] |= k->classes[0];
+	last->classes[1] |= k->classes[1];
+	return true;
+}
+
+static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool local)
+{
+	const struct xviews *v = &xcpu_of(w, t)->v;
+	struct xtlbi k = {
+		.t = v->b_tlbi > v->ctrl ? v->b_tlbi : v->ctrl, .at = xnow_odd(w),
+		.ctx = RB_IS(rb) == 3 ? XCTX_ANY : (u32)(rs >> 32), .cpu = t->cpu,
+		.local = local, .tlb = RIC(c) != 1, .walk = RIC(c) != 0, .height = -1,
+		.last = ~0ULL, .classes = { ~0ULL, ~0ULL },
+	};
+
+	if (!RB_IS(rb)) {
+		int height = height_of_ap(w, RB_AP(rb));
+		u64 size;
+
+		if (height < 0)
+			return;
+		size = 1ULL << xheight_shift(w, (u32)height);
+		k.height = (s8)height;
+		k.start = rb & ~(size - 1);
+		k.last = k.start + size - 1;
+		k.walk = 0;
+	} else if (local && !(w->features & XFEAT_ISA31)) {
+		u32 class = RB_CLASS(rb) % CLASSES;
+
+		k.classes[0] = class < 64 ? 1ULL << class : 0;
+		k.classes[1] = class < 64 ? 0 : 1ULL << (class - 64);
+	}
+	if (!RB_CLASS(rb) || !RB_IS(rb))
+		xev_t(w, t, t->step.site, "tlbie%s RIC=%u 0x%llx-0x%llx pid %d",
+		      local ? "l" : "", RIC(c), (unsigned long long)k.start,
+		      (unsigned long long)k.last, (int)k.ctx);
+	if (!w->booting && !merge(w, &k))
+		xtlbi_add(w, &k);
+}
+
+static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
+{
+	u64 at = w->a->prtb + 16ULL * pid, word;
+
+	XASSERT(pid < w->a->prtb_entries && at < w->memory_bytes);
+	word = xmem_read(w, XFRAMES_AT + (u32)at, 8);
+	xev_t(w, t, t->step.site, "PID = %u", pid);
+	xmmu_load_root(w, t->cpu, word & PPC_BASE, pid, false);
+}
+
+static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+{
+	switch (op) {
+	case MACH_PPC_PID:
+		load_pid(w, t, (u32)a);
+		break;
+	case MACH_PPC_PRTB:
+		w->a->prtb = a & 0x0ffffffffffff000ULL;
+		w->a->prtb_entries = 1U << (12 + (a & 0x1f) - 4);
+		break;
+	case MACH_PPC_TLBIE:
+	case MACH_PPC_TLBIEL:
+		tlbi(w, t, a, b, c, op == MACH_PPC_TLBIEL);
+		break;
+	default:
+		XASSERT(op == MACH_PPC_SLBIA);
+	}
+}
+
+static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
+{
+	(void)w;
+	if (op != MACH_PPC_PID)
+		return false;
+	xstep_add(s, XOBJ_TLB, cpu, true);
+	return true;
+}
+
+const struct xmmu_arch xmmu_power = {
+	.name = "powerpc",
+	.init = init,
+	.decode = decode,
+	.mark_used = mark_used,
+	.may_hold = xweak_may_hold,
+	.insn = insn,
+	.insn_footprint = insn_footprint,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86-64: SDM vol. 3A 4.5 (entries), 4.8 (accessed and dirty), 4.10 (caches).
+ *
+ * A CPU's TLB and paging-structure caches may hold, for a PCID, whatever its
+ * walker could have read since the last operation that dropped it: at any time
+ * while the root was loaded, speculatively, in any mode. may_hold() plays the
+ * CPU's log of roots and invalidations against the lifetimes of the messages on
+ * the path:
+ *
+ *	a table entry is in the cache from the first moment that it stood in memory and the
+ *	entry above was in memory or in the cache, until the next invalidation
+ *	of that PCID (each drops all of its paging-structure caches);
+ *	a leaf likewise, until an invalidation of its page or of the PCID.
+ *
+ * All operations here serialise: they wait for the store buffer. Not modelled: a
+ * permission fault by a stale TLB entry (the walker looks again before it faults),
+ * global pages, INVLPGB.
+ */
+#include "world.h"
+
+#define X86_P		(1ULL << 0)
+#define X86_W		(1ULL << 1)
+#define X86_U		(1ULL << 2)
+#define X86_A		(1ULL << 5)
+#define X86_D		(1ULL << 6)
+#define X86_PS		(1ULL << 7)
+#define X86_ADDR	0x000ffffffffff000ULL
+#define X86_PAT_LARGE	(1ULL << 12)
+#define X86_PCID_MASK	0xfffULL
+
+static void init(struct xworld *w)
+{
+	w->nr_levels = 4;
+}
+
+static void decode(const struct xworld *w, u64 val, u32 height, struct xpte *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (!(val & X86_P))
+		return;
+	p->user = !!(val & X86_U);
+	p->write = !!(val & X86_W);
+	p->pa = val & X86_ADDR;
+	p->kind = height == 0 || (val & X86_PS) ? XPTE_LEAF : XPTE_TABLE;
+	if (p->kind == XPTE_TABLE)
+		return;
+	if (height)
+		p->pa &= ~X86_PAT_LARGE;
+	if (height == 3 || (p->pa & ((1ULL << xheight_shift(w, height)) - 1)))
+		p->kind = XPTE_BAD;
+	p->accessed = !!(val & X86_A);
+	p->dirty = !!(val & X86_D);
+	p->usable = 1;
+}
+
+static u64 mark_used(const struct xworld *w, u64 val, bool write)
+{
+	(void)w;
+	return val | X86_A | (write ? X86_D : 0);
+}
+
+/* ---- what may be cached ---- */
+
+struct held {
+	u32 from[TLBLAB_MAX_PT_LEVELS];	/* in the walk caches since, or XNEVER */
+	bool tlb;
+};
+
+static void forget_walk(struct held *h)
+{
+	for (u32 i = 0; i < TLBLAB_MAX_PT_LEVELS; i++)
+		h->from[i] = XNEVER;
+}
+
+/*
+ * The root was loaded from start to end, both odd: a moment at least, even if no
+ * write came in between. An entry can be read from its ts on, before its tw.
+ */
+static void may_fill(struct held *h, const struct xpath *path, bool leaf, u32 start, u32 end)
+{
+	u32 above = start;
+
+	for (u32 i = 0; i < path->n; i++) {
+		u32 lo = path->hop[i].ts > above ? path->hop[i].ts : above;
+		bool filled;
+
+		if (lo < start)
+			lo = start;
+		filled = lo <= end && lo < path->hop[i].tw;
+		if (leaf && i + 1 == path->n) {
+			h->tlb |= filled;
+			return;
+		}
+		if (filled && lo < h->from[i])
+			h->from[i] = lo;
+		if (h->from[i] == XNEVER)
+			return;
+		above = h->from[i];
+	}
+}
+
+static void apply(struct held *h, const struct xworld *w, const struct xuse *use,
+		  const struct xpath *path, const struct xlog *l)
+{
+	u32 shift = xheight_shift(w, path->hop[path->n - 1].height);
+
+	if (l->ctx != use->ctx && l->ctx != XCTX_ANY)
+		return;
+	forget_walk(h);
+	if (l->kind == XLOG_DROP_ALL || l->va >> shift == path->va >> shift)
+		h->tlb = false;
+}
+
+static bool may_hold(struct xworld *w, struct xuse *use, const struct xpath *path)
+{
+	const struct xlog *log = w->a->log[use->cpu];
+	u32 n = w->a->cpu[use->cpu].nr_log, start = 0;
+	bool loaded = false;
+	struct held h;
+
+	/* What is in the table now; nothing else can fault. */
+	if (xpath_current(path) && use->root == w->a->cpu[use->cpu].root)
+		return true;
+	if (use->fault)
+		return false;
+	forget_walk(&h);
+	h.tlb = false;
+	for (u32 i = 0; i < n; i++) {
+		const struct xlog *l = &log[i];
+
+		if (loaded)
+			may_fill(&h, path, use->leaf, start, l->time);
+		start = l->time;
+		if (l->kind == XLOG_ROOT)
+			loaded = l->root == use->root && l->root_gen == use->root_gen &&
+				 l->ctx == use->ctx;
+		else
+			apply(&h, w, use, path, l);
+	}
+	if (loaded)
+		may_fill(&h, path, use->leaf, start, xnow_odd(w));
+	return use->leaf ? h.tlb : h.from[path->n - 1] != XNEVER;
+}
+
+/* ---- instructions ---- */
+
+static void drop(struct xworld *w, u32 cpu, enum xlog_kind kind, u32 ctx, u64 va)
+{
+	xmmu_log(w, cpu, &(struct xlog){ .kind = (u8)kind, .ctx = ctx, .va = va });
+}
+
+static void invpcid(struct xworld *w, u32 cpu, u64 va, u64 pcid, u32 type)
+{
+	switch (type) {
+	case 0:
+		drop(w, cpu, XLOG_DROP_PAGE, (u32)pcid, va);
+		break;
+	case 1:
+		drop(w, cpu, XLOG_DROP_ALL, (u32)pcid, 0);
+		break;
+	default:
+		drop(w, cpu, XLOG_DROP_ALL, XCTX_ANY, 0);
+	}
+}
+
+static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+{
+	static const char *const name[] = {
+		[MACH_X86_INVLPG] = "INVLPG", [MACH_X86_INVPCID] = "INVPCID",
+		[MACH_X86_CR3] = "CR3 (flushing) =", [MACH_X86_CR3_NOFLUSH] = "CR3 =",
+		[MACH_X86_CR4_PGE] = "CR4.PGE",
+	};
+	u32 pcid = (u32)(a & X86_PCID_MASK);
+
+	XASSERT(op <= MACH_X86_CR4_PGE);
+	xev_t(w, t, t->step.site, "%s 0x%llx", name[op],
+	      (unsigned long long)(a & ~MACH_X86_CR3_NOFLUSH_BIT));
+	switch (op) {
+	case MACH_X86_INVLPG:
+		drop(w, t->cpu, XLOG_DROP_PAGE, xcpu_of(w, t)->ctx, a);
+		break;
+	case MACH_X86_INVPCID:
+		invpcid(w, t->cpu, a, b, c);
+		break;
+	case MACH_X86_CR3:
+	case MACH_X86_CR3_NOFLUSH:
+		xmmu_load_root(w, t->cpu, a & X86_ADDR, pcid, op == MACH_X86_CR3);
+		break;
+	default:
+		drop(w, t->cpu, XLOG_DROP_ALL, XCTX_ANY, 0);
+	}
+}
+
+static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
+{
+	(void)w;
+	(void)op;
+	xstep_add(s, XOBJ_TLB, cpu, true);
+	return true;
+}
+
+const struct xmmu_arch xmmu_x86 = {
+	.name = "x86",
+	.init = init,
+	.decode = decode,
+	.mark_used = mark_used,
+	.may_hold = may_hold,
+	.insn = insn,
+	.insn_footprint = insn_footprint,
+	.insns_drain = true,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The oracle: which rule is checked when.
+ *
+ * STALE-READ, STALE-WRITE
+ *	at each user access: the frame that the translation leads to was freed
+ *	  since its entry was written; or a promise of that address space covers
+ *	  the entry (below);
+ *	when a buffered user store becomes visible: its frame was freed meanwhile;
+ *	at each free of a frame: some CPU is in user mode now and may use a
+ *	  translation to it. CPUs in kernel mode, lazy ones included, are not
+ *	  looked at then: Linux may owe them the flush until they return to user
+ *	  mode, and if it does not come, the access itself is caught;
+ *	at each xpromise_unmapped(): the same, for what the promise covers.
+ * WRONG-PERM
+ *	the same points but frees, for writes and xpromise_readonly().
+ *
+ *	A promise covers an entry that was there before the operation began that
+ *	made it (xop_begin()), and was overwritten before the promise. An
+ *	entry that another thread made meanwhile is not covered, nor one that is in the
+ *	table still. Under weak memory an access of another CPU breaks it only
+ *	if it must come after it (its view is later than the promise).
+ *
+ * WALK-FREED
+ *	at each free of a table, and at each load of a root: a CPU whose walker may
+ *	  use an entry that leads to a freed table, under the root that it
+ *	  has loaded (kernel mode and idle included: walks are speculative);
+ *	at each user access that would be translated so;
+ *	at each access by the kernel to a shared word in a free frame.
+ * WRONG-CONTEXT
+ *	at each user access: the translation belongs to another root than the
+ *	  one that is loaded (its ASID was given away unflushed).
+ * CONFLICT (arm64, POWER)
+ *	at each user access: two translations of the address that it could use now
+ *	  lead to different frames or have different sizes.
+ * LEAK, DOUBLE-FREE
+ *	after final, if asked for; at each free.
+ * DEADLOCK
+ *	no agent can move and a thread has not ended; also at block() and at
+ *	  awaited IPIs: a spinlock is held, or interrupts are off.
+ * LIVELOCK
+ *	the step limit was reached.
+ *
+ * Left to programs' own assertions: LOST-DIRTY, LOST-WRITE (values are carried through
+ * frames, so a final load or the code that acts on a dirty bit sees them). Not
+ * checked: UNLOCKED (plain C is not seen by the machine).
+ */
+#ifndef TLBLAB_EXPLORE_ORACLE_H
+#define TLBLAB_EXPLORE_ORACLE_H
+
+struct xworld;
+struct xthr;
+struct xpath;
+
+/* Ends the execution. Does not return on a thread's stack. */
+void xviolate(struct xworld *w, enum xrule rule, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), cold));
+
+/*
+ * An access of cpu goes through path to frame. ev: its view (weak), else now.
+ * Returns false after a violation.
+ */
+bool xoracle_access(struct xworld *w, u32 cpu, const struct xpath *path, u32 frame,
+		    u64 va, bool write, u32 ev);
+/* A frame is about to be freed (gen already counted up). */
+void xoracle_free(struct xworld *w, u32 cpu, u32 frame, bool table);
+/* cpu has loaded a root. */
+void xoracle_root(struct xworld *w, u32 cpu);
+void xoracle_promise(struct xworld *w, u32 promise);
+void xoracle_deadlock(struct xworld *w);
+void xoracle_leaks(struct xworld *w);
+
+#endif

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who moves next: agents, parking, threads, interrupts.
+ *
+ * Scheduling points. A thread stops in xpark() before each step that another CPU
+ * could notice: loads and read-modify-writes of shared words, locks, fences
+ * that empty a store buffer, invalidations, loads of a root, sending and
+ * finishing an IPI, block and wake, frames, user accesses, crossings between user
+ * and kernel mode, promises, and before interrupts are turned off (an interrupt may
+ * come in between). rcu_read_lock() and turning interrupts on are none. Stores into a buffer, kalloc, and all plain C go with the step before.
+ *
+ * Threads stay on their CPU; a CPU goes to another only when one blocks or ends,
+ * through the core's context_switch() as on any machine. A program's thread that
+ * has done its operations stays in user mode, doing nothing, and takes
+ * interrupts; unless others wait for its CPU: then it sleeps.
+ */
+#include "world.h"
+
+#include <tlblab/machine_abi.h>
+
+/* ---- choices ---- */
+
+u32 xchoose(struct xworld *w, enum xchoice_kind kind, u32 n)
+{
+	u32 v;
+
+	if (n <= 1)
+		return 0;
+	v = w->chooser->choose(w->chooser->ctx, kind, n);
+	XASSERT(v < n);
+	return v;
+}
+
+void xsite_seen(struct xworld *w, const struct mach_site *site)
+{
+	u32 h = (u32)((uintptr_t)site >> 4) & (XMAX_SITES * 2 - 1);
+
+	if (!site)
+		return;
+	for (u32 i = 0; i < w->nr_sites; i++)
+		if (w->sites[i] == site) {
+			w->site_hash[h] = site;
+			return;
+		}
+	if (w->nr_sites < XMAX_SITES)
+		w->sites[w->nr_sites++] = site;
+	w->site_hash[h] = site;
+}
+
+u32 xagent_id(u32 kind, u32 index)
+{
+	switch (kind) {
+	case XAGENT_THREAD:
+		return index;
+	case XAGENT_DRAIN:
+		return XNR_THR + index;
+	case XAGENT_IRQ:
+		return XNR_THR + XDRAINS + index;
+	default:
+		return XNR_THR + XDRAINS + XMAX_CPUS;
+	}
+}
+
+/* ---- the scheduler ---- */
+
+static bool thread_enabled(struct xworld *w, struct xthr *t)
+{
+	struct xcpu *c = xcpu_of(w, t);
+
+	if (t->need && c->nr_sb >= (t->need == XNEED_EMPTY ? 1 : XMAX_SB))
+		return false;
+	switch (t->why) {
+	case XWHY_STEP:
+		return true;
+	case XWHY_START:
+		return w->a->phase != XPHASE_INIT;
+	case XWHY_LOCK:
+		return xlock_free(t->lock);
+	case XWHY_WATCH:
+		return t->irq_taken || xwatch_hit(w, t);
+	case XWHY_CALL:
+		return !w->a->call[t->call].left;
+	case XWHY_IDLE:
+		return c->nr_runq;
+	case XWHY_END:
+		return c->nr_runq || (w->a->phase == XPHASE_FINAL && w->prog.check_leaks);
+	default:
+		return false;
+	}
+}
+
+static bool irq_enabled(const struct xworld *w, u32 cpu)
+{
+	const struct xcpu *c = &w->a->cpu[cpu];
+	const struct xthr *t = &w->a->thr[c->cur];
+
+	/* Taking one serialises. */
+	return c->nr_irqs && c->irqs_on && !c->nr_sb && t->why != XWHY_START;
+}
+
+static void irq_footprint(u32 cpu, struct xstep *s)
+{
+	s->site = NULL;
+	s->site_kind = MACH_SITE_IRQ;
+	s->nr_obj = 0;
+	xstep_add(s, XOBJ_IRQ, cpu, true);
+	xstep_add(s, XOBJ_MODE, cpu, true);
+}
+
+static void drain_footprint(struct xworld *w, u32 index, struct xstep *s)
+{
+	u32 cpu = index / w->lanes, i = xmem_drainable(w, cpu, index % w->lanes);
+
+	s->site = w->a->cpu[cpu].sb[i].site;
+	s->site_kind = MACH_SITE_STORE;
+	s->nr_obj = 0;
+	xmem_drain_footprint(w, cpu, i, s);
+}
+
+static void agent(struct xstep *s, u32 kind, u32 index)
+{
+	s->agent_kind = (u16)kind;
+	s->agent_index = (u16)index;
+}
+
+#define MAX_ENABLED (XNR_THR + XDRAINS + XMAX_CPUS + 1)
+
+/* All agents that can move, in the order of their ids. */
+static u32 collect(struct xworld *w, u8 *kind, u8 *index)
+{
+	struct xarena *a = w->a;
+	u32 n = 0;
+
+	for (u32 live = a->thr_live; live; live &= live - 1) {
+		u32 i = (u32)__builtin_ctz(live);
+		struct xthr *t = &a->thr[i];
+
+		if (xcpu_of(w, t)->cur == i && thread_enabled(w, t)) {
+			kind[n] = XAGENT_THREAD;
+			index[n++] = (u8)i;
+		}
+	}
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		for (u32 lane = 0; lane < w->lanes && a->cpu[i].nr_sb; lane++)
+			if (xmem_drainable(w, i, lane) < XMAX_SB) {
+				kind[n] = XAGENT_DRAIN;
+				index[n++] = (u8)(i * w->lanes + lane);
+			}
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		if (unlikely(a->cpu[i].nr_irqs) && irq_enabled(w, i)) {
+			kind[n] = XAGENT_IRQ;
+			index[n++] = (u8)i;
+		}
+	if (unlikely(a->nr_rcu) && xrcu_ready(w)) {
+		kind[n] = XAGENT_RCU;
+		index[n++] = 0;
+	}
+	return n;
+}
+
+static void describe(struct xworld *w, struct xstep *s, u32 kind, u32 index)
+{
+	switch (kind) {
+	case XAGENT_THREAD:
+		*s = w->a->thr[index].step;
+		break;
+	case XAGENT_DRAIN:
+		drain_footprint(w, index, s);
+		break;
+	case XAGENT_IRQ:
+		irq_footprint(index, s);
+		break;
+	default:
+		s->site = NULL;
+		s->site_kind = MACH_SITE_RCU;
+		s->nr_obj = 0;
+		xstep_add(s, XOBJ_RCU, 0, true);
+		for (u32 i = 0; i < w->nr_cpus; i++)
+			xstep_add(s, XOBJ_IRQ, i, true);
+	}
+	agent(s, kind, index);
+}
+
+/* Which of the n agents moves; n: stop. One alone is picked too: searches see each step. */
+static u32 pick(struct xworld *w, const u8 *kind, const u8 *index, u32 n)
+{
+	struct xstep enabled[MAX_ENABLED];
+	u32 running = n, i;
+
+	enabled[0].nr_obj = 0;
+	for (i = 0; i < n; i++) {
+		describe(w, &enabled[i], kind[i], index[i]);
+		if (xagent_id(kind[i], index[i]) == w->a->last_agent)
+			running = i;
+	}
+	i = w->chooser->pick(w->chooser->ctx, enabled, n, running);
+	if (i == XPICK_STOP) {
+		w->result->outcome = XOUT_STOPPED;
+		w->stop = true;
+		return n;
+	}
+	XASSERT(i < n);
+	return i;
+}
+
+/*
+ * Take machine steps until a thread's turn comes. NULL: this execution, or
+ * phase, is over.
+ */
+static struct xthr *sched(struct xworld *w)
+{
+	u8 kind[MAX_ENABLED], index[MAX_ENABLED];
+	struct xthr *t;
+	u32 cpu;
+
+	for (;;) {
+		u32 n = w->stop || w->booting ? 0 : collect(w, kind, index), i;
+
+		if (!n)
+			return NULL;
+		i = pick(w, kind, index, n);
+		if (i == n)
+			return NULL;
+		if (kind[i] == XAGENT_THREAD)
+			w->a->last_agent = index[i];
+		if (++w->a->step > w->step_limit && w->a->phase == XPHASE_RUN) {
+			xviolate(w, XRULE_LIVELOCK, "no end after %u steps", w->step_limit);
+			return NULL;
+		}
+		switch (kind[i]) {
+		case XAGENT_DRAIN:
+			cpu = index[i] / w->lanes;
+			xmem_drain_one(w, cpu, xmem_drainable(w, cpu, index[i] % w->lanes));
+			break;
+		case XAGENT_RCU:
+			xev(w, XAGENT_RCU, 0, 0, NULL, "a grace period ends");
+			xrcu_end(w);
+			break;
+		case XAGENT_IRQ:
+			t = &w->a->thr[w->a->cpu[index[i]].cur];
+			w->a->last_agent = (u32)(t - w->a->thr);
+			t->go = XGO_IRQ;
+			return t;
+		default:
+			t = &w->a->thr[index[i]];
+			t->go = XGO_STEP;
+			return t;
+		}
+	}
+}
+
+/* To whoever moves next, from the stack of `from` (NULL: the host's). */
+static void leave(struct xworld *w, struct xthr *from)
+{
+	struct xthr *next = sched(w);
+
+	if (next == from && next)
+		return;
+	w->cur = next;
+	coro_switch(from ? &from->coro : &w->host, next ? &next->coro : &w->host);
+}
+
+/* ---- what footprints must say of what comes after the step ---- */
+
+/*
+ * An interrupt taken before a step puts its handler before it; the handler's steps are
+ * then of the same agent, so no conflict with them is ever looked for. So a step that
+ * touches what handlers touch conflicts with taking an interrupt (MODE), and so does
+ * every user access. What handlers touch is learnt, over all executions of
+ * this world, xworld_create() beginning with some; only footprints depend on it.
+ */
+static u32 learn_bit(u64 x)
+{
+	return (u32)(xmix(x) % XLEARN);
+}
+
+static void learn(u64 *set, u64 x)
+{
+	u32 bit = learn_bit(x);
+
+	set[bit / 64] |= 1ULL << (bit % 64);
+}
+
+static bool learnt(const u64 *set, u64 x)
+{
+	u32 bit = learn_bit(x);
+
+	return set[bit / 64] >> (bit % 64) & 1;
+}
+
+/* A word is a word, whoever reads or writes it. */
+static u64 object_key(struct xobj o)
+{
+	if (o.cls == XOBJ_WORD || o.cls == XOBJ_WRITTEN)
+		return o.id & ((1U << XOBJ_WORD_CPU) - 1);
+	return (u64)o.cls << 32 | o.id;
+}
+
+void xlearn_store(struct xworld *w, const struct xthr *t, u32 off)
+{
+	const struct xcpu *c = xcpu_of(w, t);
+	struct xobj word = { .cls = XOBJ_WORD, .id = off / 8 };
+
+	if (c->irq_depth)
+		learn(w->irq_objects, object_key(word));
+}
+
+static void add_hidden(struct xworld *w, struct xthr *t)
+{
+	struct xcpu *c = xcpu_of(w, t);
+	bool meets = t->ctx == MACH_CTX_USER;
+
+	if (c->irq_depth) {
+		for (u32 i = 0; i < t->step.nr_obj; i++)
+			learn(w->irq_objects, object_key(t->step.obj[i]));
+		xstep_add(&t->step, XOBJ_MODE, t->cpu, false);
+	} else if (c->irqs_on) {
+		for (u32 i = 0; i < t->step.nr_obj && !meets; i++)
+			meets = learnt(w->irq_objects, object_key(t->step.obj[i]));
+		if (meets)
+			xstep_add(&t->step, XOBJ_MODE, t->cpu, false);
+	}
+}
+
+void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
+{
+	t->why = (u8)why;
+	add_hidden(w, t);
+	for (;;) {
+		struct xstep step;
+		u32 need;
+
+		leave(w, t);
+		if (t->go != XGO_IRQ)
+			break;
+		step = t->step;
+		need = t->need;
+		t->need = XNEED_NONE;
+		xirq_run(w, t);
+		t->step = step;
+		t->need = (u8)need;
+		t->why = (u8)why;
+	}
+	t->why = XWHY_STEP;
+	t->need = XNEED_NONE;
+}
+
+void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed need)
+{
+	t->need = (u8)need;
+	xpark(w, t, why);
+}
+
+void xsched_run(struct xworld *w)
+{
+	if (!w->stop)
+		leave(w, NULL);
+	w->cur = NULL;
+}
+
+/* ---- threads ---- */
+
+void xthread_setup(struct xworld *w, u32 slot, void *task, u32 cpu,
+		   void (*fn)(void *arg), void *arg)
+{
+	struct xthr *t = &w->a->thr[slot];
+	char *stack = (char *)w->a + XSTACKS_AT + slot * MACH_STACK_SIZE;
+	struct xstack *s = (struct xstack *)(void *)stack;
+
+	memset(t, 0, sizeof(*t));
+	*s = (struct xstack){
+		.env = {
+			.magic = MACH_ENV_MAGIC, .ops = &xops,
+			.machine = (struct machine *)(void *)w,
+			.core = w->core_root, .task = task, .phys_base = w->phys,
+			.cpu = cpu, .nr_cpus = w->nr_cpus, .nr_nodes = 1,
+			.tid = slot + 1, .page_shift = w->page_shift,
+			.nr_frames = w->nr_frames,
+		},
+		.w = w, .t = t,
+	};
+	t->env = &s->env;
+	t->cpu = (u8)cpu;
+	t->fn = fn;
+	t->arg = arg;
+	t->ctx = slot >= XTHR_IDLE ? MACH_CTX_SYSCALL : MACH_CTX_USER;
+	t->step.agent_kind = XAGENT_THREAD;
+	t->step.agent_index = (u16)slot;
+	coro_init(&t->coro, stack + 8192, MACH_STACK_SIZE - 8192,
+		  slot >= XTHR_IDLE ? xidle_main : xworld_thread_main, t);
+	w->a->thr_live |= 1U << slot;
+}
+
+void xthread_make_ready(struct xworld *w, struct xthr *t)
+{
+	struct xcpu *c = xcpu_of(w, t);
+
+	t->why = XWHY_READY;
+	c->runq[c->nr_runq++] = (u16)(t - w->a->thr);
+}
+
+/* The CPU goes to the next thread of its queue, or to its idle loop. */
+void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
+{
+	struct xcpu *c = xcpu_of(w, prev);
+	struct xthr *next = &w->a->thr[XTHR_IDLE + prev->cpu];
+
+	c->irqs_on = 0;
+	if (c->nr_runq) {
+		next = &w->a->thr[c->runq[0]];
+		c->nr_runq--;
+		memmove(c->runq, c->runq + 1, c->nr_runq * sizeof(c->runq[0]));
+	}
+	if (next != prev) {
+		xev_t(w, prev, NULL, "switches from %s to %s",
+		      prev->env->tid > XTHR_IDLE ? "idle" : "its thread",
+		      next->env->tid > XTHR_IDLE ? "idle" : "another thread");
+		if (w->prog.core)
+			w->prog.core->context_switch(prev->env->task, next->env->task);
+		c->cur = (u16)(next - w->a->thr);
+		c->user = next->ctx == MACH_CTX_USER;
+		next->why = XWHY_STEP;
+		next->go = XGO_STEP;
+		w->cur = next;
+		prev->why = (u8)after;
+		if (after == XWHY_DONE)
+			w->a->thr_live &= ~(1U << (prev - w->a->thr));
+		/* Woken while it was on its way out. */
+		if (after == XWHY_BLOCKED && prev->token) {
+			prev->token = 0;
+			xthread_make_ready(w, prev);
+		}
+		coro_switch(&prev->coro, &next->coro);
+		/* Back, perhaps much later. */
+		c = xcpu_of(w, prev);
+	}
+	c->irqs_on = 1;
+	c->crit_seq++;
+}
+
+void xidle_main(void *arg)
+{
+	struct xthr *t = arg;
+	struct xworld *w;
+
+	coro_started();
+	w = xstack()->w;
+	if (w->booting)
+		xworld_boot_cpu(w, t);
+	xcpu_of(w, t)->irqs_on = 1;
+	for (;;) {
+		xstep_begin(t, NULL, MACH_SITE_SCHED);
+		xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+		xpark(w, t, XWHY_IDLE);
+		xschedule(w, t, XWHY_IDLE);
+	}
+}
+
+static void check_may_sleep(struct xworld *w, struct xthr *t, const char *what)
+{
+	const struct xcpu *c = xcpu_of(w, t);
+
+	if (t->locks)
+		xviolate(w, XRULE_DEADLOCK, "cpu%u %s with a spinlock held", t->cpu, what);
+	else if (!c->irqs_on)
+		xviolate(w, XRULE_DEADLOCK, "cpu%u %s with interrupts off", t->cpu, what);
+}
+
+static void block(const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	xskip(w, site);
+	check_may_sleep(w, t, "sleeps");
+	xstep_begin(t, site, MACH_SITE_SCHED);
+	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	if (t->token) {
+		t->token = 0;
+		return;
+	}
+	xev_t(w, t, site, "goes to sleep");
+	xschedule(w, t, XWHY_BLOCKED);
+	t->token = 0;
+}
+
+static void wake(u32 tid, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t, *other;
+
+	if (!tid || tid > XNR_THR)
+		return;
+	xskip(w, site);
+	other = &w->a->thr[tid - 1];
+	xstep_begin(t, site, MACH_SITE_SCHED);
+	xstep_add(&t->step, XOBJ_THREAD, tid - 1, true);
+	xstep_add(&t->step, XOBJ_THREAD, XTHR_IDLE + other->cpu, true);
+	xstep_add(&t->step, XOBJ_THREAD, w->a->cpu[other->cpu].cur, true);
+	xstep_order(w, &t->step);
+	/* A full barrier, as try_to_wake_up() is. */
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	if (w->weak)
+		xweak_acquire(w, other->cpu, w->a->now);
+	xev_t(w, t, site, "wakes thread %u", tid - 1);
+	if (other->why == XWHY_BLOCKED)
+		xthread_make_ready(w, other);
+	else
+		other->token = 1;
+}
+
+static u32 create(void *task, void (*fn)(void *arg), void *arg, const u64 *affinity,
+		  const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xarena *a = w->a;
+	u32 slot, cpu = s->t->cpu;
+
+	xskip(w, site);
+	if (affinity)
+		cpu = (u32)__builtin_ctzll(affinity[0]);
+	XASSERT(cpu < w->nr_cpus);
+	/* Main creates the program's threads in their order. */
+	slot = a->phase == XPHASE_INIT ? 0 : XTHR_DYN;
+	for (; slot < XTHR_IDLE; slot++)
+		if (!(a->thr_live & 1U << slot) && a->thr[slot].why == XWHY_FREE)
+			break;
+	if (slot == XTHR_IDLE)
+		return 0;
+	xthread_setup(w, slot, task, cpu, fn, arg);
+	xthread_make_ready(w, &a->thr[slot]);
+	return slot + 1;
+}
+
+__attribute__((noreturn))
+static void thread_exit(void)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+
+	check_may_sleep(w, s->t, "ends");
+	if (xcpu_of(w, s->t)->nr_sb) {
+		xstep_begin(s->t, NULL, MACH_SITE_SCHED);
+		xpark_buffer(w, s->t, XWHY_STEP, XNEED_EMPTY);
+	}
+	/* It ended by its own exit(), not by falling off its operations. */
+	if (w->a->phase == XPHASE_RUN && s->t - w->a->thr < XMAX_THREADS)
+		w->a->nr_threads_left--;
+	xschedule(w, s->t, XWHY_DONE);
+	XASSERT(!"a thread that has ended runs");
+	__builtin_unreachable();
+}
+
+/* A switch needs more than one runnable thread; and nobody asks for one here. */
+static bool need_resched(void)
+{
+	return false;
+}
+
+static void cond_resched(const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+
+	xskip(s->w, site);
+	if (!s->w->booting)
+		check_may_sleep(s->w, s->t, "reschedules");
+}
+
+/* ---- interrupts, modes ---- */
+
+static bool irq_save(const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	if (w->booting || xskip(w, site) || !xcpu_of(w, t)->irqs_on)
+		return false;
+	/* An interrupt may still come before; afterwards it cannot. */
+	xstep_begin(t, site, MACH_SITE_IRQ);
+	xstep_add(&t->step, XOBJ_IRQ, t->cpu, true);
+	xpark(w, t, XWHY_STEP);
+	xcpu_of(w, t)->irqs_on = 0;
+	return true;
+}
+
+static void irq_restore(bool on, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xcpu *c = xcpu_of(s->w, s->t);
+
+	xskip(s->w, site);
+	if (on && !c->irqs_on) {
+		c->irqs_on = 1;
+		c->crit_seq++;
+	}
+}
+
+/*
+ * Crossing into user mode is an exception return: it serialises (x86: IRET empties
+ * the store buffer; arm64: a context synchronisation event).
+ */
+static u32 context(u32 ctx)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	u32 old = t->ctx;
+
+	if ((ctx == MACH_CTX_USER) != (old == MACH_CTX_USER) && !w->booting) {
+		xstep_begin(t, NULL, MACH_SITE_SCHED);
+		xstep_add(&t->step, XOBJ_MODE, t->cpu, true);
+		xpark_buffer(w, t, XWHY_STEP, !w->weak && ctx == MACH_CTX_USER ?
+			     XNEED_EMPTY : XNEED_NONE);
+		if (w->weak)
+			xweak_context_sync(w, t->cpu);
+		xcpu_of(w, t)->user = ctx == MACH_CTX_USER;
+	}
+	t->ctx = (u8)ctx;
+	return old;
+}
+
+static void charge(u32 cost, u64 n)
+{
+	(void)cost;
+	(void)n;
+}
+
+static void user_run(u64 ps)
+{
+	(void)ps;
+}
+
+static int user_chase(struct mach_chase *chase)
+{
+	u64 val;
+	int sig;
+
+	while (!chase->stop || !*chase->stop) {
+		if (chase->max_loads && chase->loads >= chase->max_loads)
+			break;
+		sig = xuser_access(chase->va + ((u64)chase->pos << chase->page_shift),
+				   false, &val);
+		if (sig)
+			return sig;
+		chase->loads++;
+		chase->pos = chase->next[chase->pos];
+	}
+	return MACH_SIGNAL_NONE;
+}
+
+__attribute__((noreturn))
+static void bug(const char *what, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+
+	xviolate(s->w, XRULE_BUG, "cpu%u: %s at %s:%u (%s)", s->t->cpu, what, site->file,
+		 site->line, site->func);
+	xpanic(site->file, (int)site->line, what);
+}
+
+const struct mach_ops xops = {
+	.abi = TLBLAB_ABI,
+	.size = sizeof(struct mach_ops),
+	.load = xload,
+	.store = xstore,
+	.rmw = xrmw,
+	.fence = xfence,
+	.scan_zero = xscan_zero,
+	.wait_change = xwait_change,
+	.spin_lock = xspin_lock,
+	.spin_trylock = xspin_trylock,
+	.spin_unlock = xspin_unlock,
+	.block = block,
+	.wake = wake,
+	.thread_create = create,
+	.thread_exit = thread_exit,
+	.need_resched = need_resched,
+	.cond_resched = cond_resched,
+	.irq_save = irq_save,
+	.irq_restore = irq_restore,
+	.ipi = xipi,
+	.rcu_read_lock = xrcu_read_lock,
+	.rcu_read_unlock = xrcu_read_unlock,
+	.call_rcu = xcall_rcu,
+	.insn = xinsn,
+	.alloc_frames = xalloc_frames,
+	.free_frames = xfree_frames,
+	.frame_node = xframe_node,
+	.kalloc = xkalloc,
+	.kfree = xkfree,
+	.charge = charge,
+	.context = context,
+	.user_access = xuser_access,
+	.user_run = user_run,
+	.user_wait_change = xuser_wait_change,
+	.user_chase = user_chase,
+	.bug = bug,
+};

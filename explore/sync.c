@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Locks, waiting, interrupts from CPU to CPU, RCU.
+ *
+ * A spinlock is taken by a locked operation: on x86 it waits for the store buffer.
+ * Its release is a store and waits in the buffer like any other (the lock stays
+ * taken until it drains). Who waits is not enabled; who gets it is the chooser's
+ * decision, so every order of a queue is covered.
+ *
+ * A mutation that leaves a lock out leaves out its unlock: the thread remembers
+ * which of its locks it has not taken.
+ */
+#include "world.h"
+
+/* ---- locks ---- */
+
+bool xlock_free(const struct mach_lock *lock)
+{
+	return !lock->owner;
+}
+
+static void lock_step(struct xworld *w, struct xthr *t, struct mach_lock *lock,
+		      const struct mach_site *site)
+{
+	xstep_begin(t, site, MACH_SITE_LOCK);
+	xstep_add(&t->step, XOBJ_LOCK, xoff(w, lock) / 8, true);
+}
+
+static void lock_taken(struct xworld *w, struct xthr *t, struct mach_lock *lock)
+{
+	if (w->weak)
+		xweak_acquire(w, t->cpu, (u32)lock->free_at);
+	lock->owner = t->cpu + 1U;
+	t->locks++;
+}
+
+static bool elide(struct xworld *w, struct xthr *t, struct mach_lock *lock,
+		  const struct mach_site *site)
+{
+	if (likely(!xskip(w, site)))
+		return false;
+	XASSERT(t->nr_elided < XMAX_ELIDED);
+	t->elided[t->nr_elided++] = lock;
+	return true;
+}
+
+void xspin_lock(struct mach_lock *lock, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	char name[64];
+
+	if (w->booting) {
+		lock->owner = t->cpu + 1U;
+		t->locks++;
+		return;
+	}
+	if (elide(w, t, lock, site))
+		return;
+	lock_step(w, t, lock, site);
+	t->lock = lock;
+	xpark_buffer(w, t, XWHY_LOCK, w->weak ? XNEED_NONE : XNEED_EMPTY);
+	lock_taken(w, t, lock);
+	xev_t(w, t, site, "takes lock %s", xname_word(w, xoff(w, lock), name));
+}
+
+bool xspin_trylock(struct mach_lock *lock, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	if (w->booting) {
+		lock->owner = t->cpu + 1U;
+		t->locks++;
+		return true;
+	}
+	if (elide(w, t, lock, site))
+		return true;
+	lock_step(w, t, lock, site);
+	xpark_buffer(w, t, XWHY_STEP, w->weak ? XNEED_NONE : XNEED_EMPTY);
+	if (!xlock_free(lock))
+		return false;
+	lock_taken(w, t, lock);
+	return true;
+}
+
+void xspin_unlock(struct mach_lock *lock, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	struct xstore st = {
+		.off = xoff(w, lock), .size = 8, .kind = XSTORE_UNLOCK, .site = site,
+	};
+	char name[64];
+
+	if (w->booting) {
+		lock->owner = 0;
+		t->locks--;
+		return;
+	}
+	xskip(w, site);
+	for (u32 i = 0; i < t->nr_elided; i++)
+		if (t->elided[i] == lock) {
+			t->elided[i] = t->elided[--t->nr_elided];
+			return;
+		}
+	if (lock->owner != t->cpu + 1U) {
+		xviolate(w, XRULE_BUG, "cpu%u lets go of a lock that it has not", t->cpu);
+		return;
+	}
+	t->locks--;
+	if (w->weak) {
+		/* A release: what came before is visible first. */
+		xstep_begin(t, site, MACH_SITE_UNLOCK);
+		xstep_order(w, &t->step);
+		xstep_add(&t->step, XOBJ_LOCK, st.off / 8, true);
+		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+		/* Time starts again at the snapshot. */
+		lock->free_at = w->a->phase == XPHASE_INIT ? 0 : w->a->now;
+		lock->owner = 0;
+	} else {
+		if (xcpu_of(w, t)->nr_sb == XMAX_SB) {
+			xstep_begin(t, site, MACH_SITE_UNLOCK);
+			xpark_buffer(w, t, XWHY_STEP, XNEED_ROOM);
+		}
+		xmem_store(w, t->cpu, &st);
+	}
+	xev_t(w, t, site, "lets go of lock %s", xname_word(w, st.off, name));
+}
+
+/* ---- waiting for words ---- */
+
+bool xwatch_hit(struct xworld *w, const struct xthr *t)
+{
+	for (u32 i = 0; i < t->nr_watch; i++)
+		if (xmem_read(w, xoff(w, t->watch[i].addr), t->watch[i].size) !=
+		    t->watch[i].old)
+			return true;
+	return false;
+}
+
+int xwait_change(const struct mach_watch *watch, u32 n, const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	xskip(w, site);
+	XASSERT(n <= MACH_MAX_WATCH);
+	memcpy(t->watch, watch, n * sizeof(*watch));
+	t->nr_watch = (u8)n;
+	t->irq_taken = 0;
+	xstep_begin(t, site, MACH_SITE_WAIT);
+	for (u32 i = 0; i < n; i++)
+		xstep_look(&t->step, xoff(w, watch[i].addr));
+	xpark(w, t, XWHY_WATCH);
+	for (u32 i = 0; i < n; i++) {
+		u32 off = xoff(w, watch[i].addr);
+
+		if (xmem_read(w, off, watch[i].size) == watch[i].old)
+			continue;
+		/* It has seen the newest: a later load reads no older one. */
+		if (w->weak)
+			xweak_read_newest(w, t->cpu, off, watch[i].size, MACH_RELAXED);
+		return (int)i;
+	}
+	return -1;
+}
+
+void xuser_wait_change(const struct mach_watch *watch, u32 n)
+{
+	static const struct mach_site site = {
+		__FILE__, "user_wait_change", __LINE__, MACH_SITE_WAIT
+	};
+
+	while (xwait_change(watch, n, &site) < 0)
+		;
+}
+
+/* ---- interrupts ---- */
+
+static void irq_push(struct xworld *w, u32 cpu, u32 kind, u32 call)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	XASSERT(c->nr_irqs < XMAX_IRQS);
+	c->irq[c->nr_irqs++] = (struct xirq){ .kind = (u8)kind, .call = (u8)call };
+}
+
+static u32 call_new(struct xworld *w)
+{
+	for (u32 i = 0; i < XMAX_CALLS; i++)
+		if (!w->a->call[i].used)
+			return i;
+	XASSERT(!"too many IPIs under way");
+	return 0;
+}
+
+void xipi(const u64 *mask, void (*func)(void *info), void *info, bool wait,
+	  const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	u64 bits = mask[0] & ~(1ULL << t->cpu) & ((1ULL << w->nr_cpus) - 1);
+	u32 id;
+
+	if (w->booting || xskip(w, site) || !bits)
+		return;
+	if (wait && !xcpu_of(w, t)->irqs_on) {
+		xviolate(w, XRULE_DEADLOCK,
+			 "cpu%u waits for other CPUs' interrupts with its own off", t->cpu);
+		return;
+	}
+	xstep_begin(t, site, MACH_SITE_IPI);
+	for (u64 b = bits; b; b &= b - 1)
+		xstep_add(&t->step, XOBJ_IRQ, (u32)__builtin_ctzll(b), true);
+	xstep_order(w, &t->step);
+	/* Its earlier stores are visible to func. */
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	id = call_new(w);
+	w->a->call[id] = (struct xcall){
+		.func = func, .info = info, .view = w->a->now, .used = 1, .wait = wait,
+		.left = (u8)__builtin_popcountll(bits), .sender = (u8)(t - w->a->thr),
+	};
+	for (u64 b = bits; b; b &= b - 1)
+		irq_push(w, (u32)__builtin_ctzll(b), XIRQ_CALL, id);
+	xev_t(w, t, site, "sends an IPI to cpus 0x%llx", (unsigned long long)bits);
+	if (!wait)
+		return;
+	xstep_begin(t, site, MACH_SITE_IPI);
+	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), false);
+	t->call = (u8)id;
+	xpark(w, t, XWHY_CALL);
+	w->a->call[id].used = 0;
+	if (w->weak)
+		xweak_acquire(w, t->cpu, w->a->now);
+	xev_t(w, t, site, "all CPUs have answered");
+}
+
+/* The last step of a handler: the sender may go on. */
+static void acknowledge(struct xworld *w, struct xthr *t, struct xcall *call)
+{
+	xstep_begin(t, NULL, MACH_SITE_IPI);
+	xstep_add(&t->step, XOBJ_THREAD, call->sender, true);
+	xstep_order(w, &t->step);
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	if (!--call->left && !call->wait)
+		call->used = 0;
+}
+
+static void run_rcu(struct xworld *w, struct xthr *t)
+{
+	struct xarena *a = w->a;
+
+	for (u32 i = 0; i < a->nr_rcu;) {
+		struct rcu_head *head = a->rcu[i].head;
+
+		if (!a->rcu[i].due || a->rcu[i].cpu != t->cpu) {
+			i++;
+			continue;
+		}
+		a->nr_rcu--;
+		memmove(&a->rcu[i], &a->rcu[i + 1],
+			(a->nr_rcu - i) * sizeof(a->rcu[0]));
+		head->func(head);
+		i = 0;	/* others may have come */
+	}
+}
+
+void xirq_run(struct xworld *w, struct xthr *t)
+{
+	struct xcpu *c = xcpu_of(w, t);
+	struct xirq irq = c->irq[0];
+	bool user = c->user;
+	u8 ctx = t->ctx;
+
+	c->nr_irqs--;
+	memmove(c->irq, c->irq + 1, c->nr_irqs * sizeof(irq));
+	c->irqs_on = 0;
+	c->irq_depth++;
+	c->user = 0;
+	/* The core must not take it for a crossing of its thread. */
+	t->ctx = MACH_CTX_IRQ;
+	if (w->weak)
+		xweak_context_sync(w, t->cpu);
+	xev(w, XAGENT_IRQ, t->cpu, t->cpu, NULL, "takes %s",
+	    irq.kind == XIRQ_CALL ? "an IPI" : "an interrupt: RCU callbacks are due");
+	if (irq.kind == XIRQ_CALL) {
+		struct xcall *call = &w->a->call[irq.call];
+
+		if (w->weak)
+			xweak_acquire(w, t->cpu, call->view);
+		call->func(call->info);
+		acknowledge(w, t, call);
+	} else {
+		run_rcu(w, t);
+		if (c->nr_sb) {
+			xstep_begin(t, NULL, MACH_SITE_RCU);
+			xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+		}
+	}
+	if (w->weak)
+		xweak_context_sync(w, t->cpu);
+	t->ctx = ctx;
+	t->irq_taken = 1;
+	c->user = user;
+	c->irq_depth--;
+	c->irqs_on = 1;
+	c->crit_seq++;
+}
+
+/* ---- RCU ---- */
+
+/*
+ * A grace period ends once every CPU that was in a critical section (a read
+ * section, or interrupts off) at call_rcu() has left it: crit_seq counts the
+ * ends. Which sections those are is looked at in call_rcu()'s step, but entering and
+ * leaving is no step of its own.
+ */
+static bool in_crit(const struct xcpu *c)
+{
+	return c->rcu_nest || !c->irqs_on;
+}
+
+void xrcu_read_lock(const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+
+	if (!xskip(s->w, site))
+		xcpu_of(s->w, s->t)->rcu_nest++;
+}
+
+void xrcu_read_unlock(const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xcpu *c = xcpu_of(s->w, s->t);
+
+	xskip(s->w, site);
+	if (!c->rcu_nest)
+		return;		/* its lock was left out */
+	if (!--c->rcu_nest && c->irqs_on)
+		c->crit_seq++;
+}
+
+void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
+	       const struct mach_site *site)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+	struct xrcu *r;
+
+	if (!w->booting) {
+		xskip(w, site);
+		xstep_begin(t, site, MACH_SITE_RCU);
+		xstep_add(&t->step, XOBJ_RCU, 0, true);
+		/* Who has interrupts off now is waited for. */
+		for (u32 i = 0; i < w->nr_cpus; i++)
+			xstep_add(&t->step, XOBJ_IRQ, i, false);
+		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	}
+	XASSERT(w->a->nr_rcu < XMAX_RCU);
+	head->func = func;
+	r = &w->a->rcu[w->a->nr_rcu++];
+	*r = (struct xrcu){ .head = head, .cpu = t->cpu };
+	for (u32 i = 0; i < w->nr_cpus; i++) {
+		const struct xcpu *c = &w->a->cpu[i];
+
+		r->seq[i] = in_crit(c) ? c->crit_seq : XNEVER;
+	}
+}
+
+static bool over(const struct xworld *w, const struct xrcu *r)
+{
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		if (r->seq[i] != XNEVER && r->seq[i] == w->a->cpu[i].crit_seq)
+			return false;
+	return true;
+}
+
+bool xrcu_ready(struct xworld *w)
+{
+	for (u32 i = 0; i < w->a->nr_rcu; i++)
+		if (!w->a->rcu[i].due && over(w, &w->a->rcu[i]))
+			return true;
+	return false;
+}
+
+void xrcu_end(struct xworld *w)
+{
+	u32 cpus = 0;
+
+	for (u32 i = 0; i < w->a->nr_rcu; i++) {
+		struct xrcu *r = &w->a->rcu[i];
+
+		if (r->due || !over(w, r))
+			continue;
+		r->due = 1;
+		if (!(cpus & 1U << r->cpu))
+			irq_push(w, r->cpu, XIRQ_RCU, 0);
+		cpus |= 1U << r->cpu;
+	}
+}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The exploring machine's inside. explore.h has its contract.
+ *
+ *	world.c		the arena; create, reset, run
+ *	sched.c		agents, scheduling points, threads, interrupts, RCU
+ *	sync.c		locks, waiting for words, IPIs
+ *	memory.c	shared words: messages, store buffers, views
+ *	mmu.c		page-table walks over all that caches may hold; user accesses
+ *	mmu_x86.c mmu_arm64.c mmu_power.c	entries and invalidations
+ *	frames.c	page frames and the core's objects
+ *	oracle.c	the rules
+ *	hash.c		terminal states; event.c the story's raw lines
+ *
+ * What an execution can change is in the arena, in four parts:
+ *
+ *	struct xarena	machine state; the big arrays (messages, words,
+ *			logs) count what they hold, and only that is reset
+ *	heap		kalloc(): one region of the boot and one per CPU, bump only
+ *			(an object is never reused, so no address depends on
+ *			how CPUs interleave)
+ *	frames		physical memory
+ *	stacks		of threads and idle loops; only what lies above a stack's
+ *			pointer at the snapshot is reset
+ *
+ * The snapshot is taken when init has run and every thread is parked at its
+ * start. Reset copies back what may differ: see reset() in world.c.
+ *
+ * Time. `now` counts visible writes, two per write; the i-th has timestamp 2i.
+ * Odd numbers lie between writes: invalidations, loads of a root. A write's tw is
+ * when the next write to the same word came. So whether a stale translation can
+ * be there is a matter of comparing numbers.
+ *
+ * Stacks and switching. A thread runs until its next visible step, describes it in
+ * thr->step and calls xpark(). The scheduler (xsched()) runs right there, on
+ * the stack of whoever parked: it takes machine steps (drains) inline and
+ * switches only when another thread moves.
+ */
+#ifndef TLBLAB_EXPLORE_WORLD_H
+#define TLBLAB_EXPLORE_WORLD_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../machine/coro.h"
+#include "explore.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Our own bug: message, exit status 3. Always on. */
+void xpanic(const char *file, int line, const char *what)
+	__attribute__((noreturn, cold));
+#define XASSERT(cond)                                                           \
+	do {                                                                    \
+		if (unlikely(!(cond)))                                          \
+			xpanic(__FILE__, __LINE__, #cond);                      \
+	} while (0)
+
+/* ---- where things lie ---- */
+
+#define XBASE		0x500000000000UL
+#define XSLOT_SIZE	(1UL << 28)	/* distance of two worlds */
+#define XSLOTS		8
+#define XHEAP_AT	(4UL << 20)
+#define XHEAP_BOOT	(1UL << 20)
+#define XHEAP_CPU	(256UL << 10)
+#define XFRAMES_AT	(8UL << 20)
+#define XFRAMES_SIZE	(64UL << 20)
+#define XSTACKS_AT	(80UL << 20)
+
+#define XDEFAULT_FRAMES	32
+#define XDEFAULT_FRAMES_POWER 128	/* a root takes 64 KiB */
+#define XMAX_FRAMES	512
+
+/* Thread slots: programs' threads, main, threads made later, idle loops. */
+#define XTHR_MAIN	XMAX_THREADS
+#define XTHR_DYN	(XTHR_MAIN + 1)
+#define XTHR_IDLE	16
+#define XNR_THR		(XTHR_IDLE + XMAX_CPUS)
+#define XARENA_SIZE	(XSTACKS_AT + XNR_THR * MACH_STACK_SIZE)
+
+#define XMAX_WORDS	2048
+#define XMAX_MSGS	8192
+#define XHASH		4096		/* of words; a power of two */
+#define XMAX_LOG	1024		/* MMU events of a CPU */
+#define XMAX_TLBI	512
+#define XMAX_PROMISES	64
+#define XMAX_IRQS	16		/* pending at a CPU */
+#define XMAX_LANES	6
+#define XDRAINS		24		/* drain agents; lanes of all CPUs */
+#define XMAX_SB		12		/* stores that a CPU buffers */
+#define XMAX_RCU	64
+#define XMAX_CALLS	32
+#define XMAX_ELIDED	8
+#define XDEPS		64
+#define XMAX_READABLE	16	/* messages that a load chooses among: the newest */
+
+#define XNEVER		(~0U)
+#define XNIL		0xffffU
+
+/* ---- memory ---- */
+
+/* A write that is visible. */
+struct xmsg {
+	u64 val;
+	u32 ts;			/* when */
+	u32 tw;			/* when it was overwritten, or XNEVER */
+	u32 step;
+	u16 word;
+	u16 next, prev;		/* of the same word, newer and older; XNIL */
+	u16 table_gen;		/* generation of the frame that holds the word */
+	u16 gen;		/* entry: generation of the frame it leads to */
+	u8 cpu;
+	u8 freed;		/* not a write: the frame was freed */
+	const struct mach_site *site;
+};
+
+struct xword {
+	u32 off;		/* of the word in the arena */
+	u32 size;
+	u16 first, last;	/* messages */
+	u16 frame;		/* that holds it, 0: none */
+	u16 next;		/* word of the same frame, XNIL */
+	/* Weak memory, per CPU: reference/arm64-mmu-model.md's coh and fwd. */
+	u32 coh[XMAX_CPUS];
+	u32 fwd_ts[XMAX_CPUS], fwd_view[XMAX_CPUS];
+};
+
+/* A store that waits in a CPU's buffer. */
+struct xstore {
+	u64 val;
+	u32 off;
+	u8 size;
+	u8 kind;		/* enum xstore_kind */
+	u8 lane;		/* its number in program order, modulo lanes */
+	const struct mach_site *site;
+	/* By user mode: the translation it went through. */
+	u16 frame, gen;
+	u64 va;
+	u32 view;		/* of address and data, for forwarding */
+};
+
+enum xstore_kind { XSTORE_WORD, XSTORE_UNLOCK, XSTORE_USER };
+
+struct xframe {
+	u16 gen;		/* +1 with every free */
+	u16 words;		/* list of its words, XNIL */
+	u8 used;		/* allocated (first frame of a block or not) */
+	u8 table;		/* MACH_GFP_TABLE */
+	u8 order;		/* of the block, at its first frame; else 0xff */
+	u8 dirty;		/* contents differ from the snapshot's */
+	u8 boot;		/* allocated before init: never a leak */
+	u8 pool;		/* CPU whose pool it is in, while free */
+	u32 born, died;		/* timestamps */
+	u32 died_step;
+	u8 died_cpu;
+};
+
+/* ---- the MMU ---- */
+
+enum xpte_kind { XPTE_NONE, XPTE_TABLE, XPTE_LEAF, XPTE_BAD };
+
+struct xpte {
+	u8 kind;
+	u8 user, write;		/* rights */
+	u8 dirty;		/* a write needs no update of the entry */
+	u8 accessed;		/* nor does an access */
+	u8 usable;		/* may be used, and cached, as it is */
+	u8 global;
+	u64 pa;
+};
+
+/* One message on the way from the root to a leaf. */
+struct xhop {
+	u64 val;
+	u32 off;		/* of the word */
+	u32 ts, tw;
+	u16 msg;		/* XNIL: the word was never written */
+	u16 table_gen;
+	u16 gen;		/* of what it leads to */
+	u8 height;
+};
+
+struct xpath {
+	u32 n;
+	u64 va;
+	struct xhop hop[TLBLAB_MAX_PT_LEVELS];
+};
+
+/* Who would use a cached translation, and how. */
+struct xuse {
+	u32 cpu;
+	u32 root, ctx;
+	u16 root_gen;
+	bool leaf;		/* the path ends in a leaf or a fault, not a table */
+	bool fault;
+	u32 ev;			/* weak: view of the access; raised to rv */
+	u32 rv;			/* weak: out, view of the walk */
+	u32 addr_view;		/* weak: of the address */
+	u32 rv_min;		/* weak: the walk comes after this */
+};
+
+/* What happened to a CPU's translations; x86 and local operations. */
+enum xlog_kind {
+	XLOG_ROOT,		/* loaded: root, ctx */
+	XLOG_DROP_ALL,		/* of ctx, or XCTX_ANY */
+	XLOG_DROP_PAGE,		/* of ctx: va, and the walk caches */
+};
+#define XCTX_ANY 0xffffffffU
+
+struct xlog {
+	u32 time;
+	u8 kind;
+	u16 root_gen;
+	u32 root;		/* frame */
+	u32 ctx;		/* PCID, ASID, PID */
+	u64 va;
+};
+
+/* A broadcast or local invalidation under the weak model. */
+struct xtlbi {
+	u32 t, d;		/* T and D of the model; d 0: not complete */
+	u32 at;			/* time of issue */
+	u32 ctx;		/* or XCTX_ANY */
+	u8 cpu;
+	u8 local;
+	u8 stage;		/* POWER: 1 after eieio, 2 after tlbsync */
+	u8 tlb, walk;		/* drops leaves; walk-cache entries */
+	s8 height;		/* hint: leaves of that height only; -1: all */
+	u64 start, last;	/* addresses */
+	u64 classes[2];		/* POWER: congruence classes of leaves; else all */
+};
+
+/* ---- CPUs and threads ---- */
+
+enum xirq_kind { XIRQ_CALL, XIRQ_RCU };
+
+struct xirq {
+	u8 kind;
+	u8 call;
+};
+
+/* An IPI under way. */
+struct xcall {
+	void (*func)(void *info);
+	void *info;
+	u32 view;		/* weak: all that came before is visible */
+	u8 used, wait, left;	/* left: targets that have not finished */
+	u8 sender;		/* thread slot */
+};
+
+/* The weak model's views of a CPU; reference/arm64-mmu-model.md. */
+struct xviews {
+	u32 r, w, h, walk, rel, ctrl, addr, dsb;
+	u32 b_read, b_fault, b_tlbi, b_walk;
+	u32 vtr[8];		/* by address bits 5:3 */
+	u32 dep[XDEPS];		/* weak.c */
+};
+
+struct xcpu {
+	u16 cur;		/* thread slot */
+	u16 runq[XNR_THR];
+	u8 nr_runq;
+	u8 irqs_on;
+	u8 irq_depth;
+	u8 nr_irqs;
+	u8 nr_sb;
+	u8 next_lane;
+	u8 user;		/* in user mode now */
+	u8 rcu_nest;
+	u32 crit_seq;		/* counts the ends of critical sections */
+	struct xirq irq[XMAX_IRQS];
+	struct xstore sb[XMAX_SB];
+	struct xviews v;
+	/* MMU */
+	u32 root, ctx;
+	u16 root_gen;
+	u8 loaded;
+	u32 nr_log;
+	u32 nr_local_tlbi;
+	u64 heap;		/* next free byte of its region, arena offset */
+	u16 nr_pool;		/* free frames that it may take unasked */
+	u16 pool[XMAX_FRAMES];
+};
+
+enum xwhy {
+	XWHY_FREE,		/* slot not in use */
+	XWHY_START,		/* parked before its first operation */
+	XWHY_STEP,		/* parked at a step: can move */
+	XWHY_LOCK,		/* waits for lock */
+	XWHY_WATCH,
+	XWHY_CALL,		/* waits until its IPI is done */
+	XWHY_READY,		/* in a runqueue */
+	XWHY_BLOCKED,		/* asleep */
+	XWHY_IDLE,		/* idle loop: nothing to do */
+	XWHY_END,		/* a program's thread, its operations done, in user mode */
+	XWHY_DONE,		/* has ended */
+};
+
+enum xgo { XGO_STEP, XGO_IRQ };
+
+enum xneed { XNEED_NONE, XNEED_ROOM, XNEED_EMPTY };
+
+struct xthr {
+	struct coro coro;
+	struct mach_env *env;
+	void (*fn)(void *arg);
+	void *arg;
+	u8 why;
+	u8 go;
+	u8 cpu;
+	u8 ctx;			/* enum mach_context */
+	u8 token;		/* a wake() that block() has not used */
+	u8 irq_taken;
+	u8 nr_elided;
+	u8 nr_watch;
+	u8 call;
+	u8 locks;		/* held */
+	u8 need;		/* enum xneed: of its store buffer, to move */
+	u8 in_op;		/* op + 1 */
+	u16 op_start_step;
+	u32 op_time;		/* of the last xop_begin() */
+	u64 results;		/* hash of what it has read */
+	struct mach_lock *lock;
+	struct mach_lock *elided[XMAX_ELIDED];
+	struct mach_watch watch[MACH_MAX_WATCH];
+	struct xstep step;
+};
+
+struct xpromise {
+	u64 start, end;
+	u32 ctx_root;		/* frame of the root: names the address space */
+	u32 since, until;	/* removed: what was there before since */
+	u8 cpu;
+	u8 readonly;
+	u32 step;
+};
+
+struct xrcu {
+	struct rcu_head *head;
+	u8 cpu;
+	u8 due;			/* its grace period is over */
+	u32 seq[XMAX_CPUS];	/* crit_seq of those it waits for, or XNEVER */
+};
+
+struct xarena {
+	/* Reset as a whole. */
+	u32 now, step;
+	u32 nr_words, nr_msgs, nr_tlbi, nr_promises, nr_rcu;
+	u16 nr_locks;
+	u8 phase;		/* enum xphase */
+	u8 nr_threads_left;
+	u64 heap_boot;
+	u64 prtb;		/* POWER: process table */
+	u32 prtb_entries;
+	u32 thr_live;		/* bit per slot */
+	u32 nr_free;		/* frames of nobody's pool */
+	u32 last_agent;
+	u16 free[XMAX_FRAMES];
+	struct xpromise promise[XMAX_PROMISES];
+	struct xcall call[XMAX_CALLS];
+	struct xrcu rcu[XMAX_RCU];
+	struct xcpu cpu[XMAX_CPUS];
+	struct xthr thr[XNR_THR];
+	struct xframe frame[XMAX_FRAMES];
+	u16 hash[XHASH];	/* word + 1 */
+	char fixed_end[0];
+	/* Reset up to their counts. */
+	struct xlog log[XMAX_CPUS][XMAX_LOG];
+	struct xtlbi tlbi[XMAX_TLBI];
+	struct xword word[XMAX_WORDS];
+	struct xmsg msg[XMAX_MSGS];
+};
+
+enum xphase { XPHASE_INIT, XPHASE_RUN, XPHASE_FINAL };
+
+/* ---- the world: the host's part, never reset ---- */
+
+#define XMAX_SITES 4096
+#define XLEARN 8192
+
+struct xmmu_arch;
+
+struct xworld {
+	struct xarena *a;	/* the arena's first byte */
+	u64 base;		/* the same, as a number */
+	u32 slot;
+	struct xprogram prog;
+	const struct xmmu_arch *mmu;
+	bool weak;		/* arm64, POWER */
+	bool overtake;
+	u32 lanes;		/* of each store buffer: a store overtakes up to lanes - 1 */
+	bool write_order;	/* footprints have the order of writes */
+	bool booting;		/* no scheduling: one CPU at a time */
+	u32 nr_cpus, nr_frames, page_shift, nr_levels;
+	u32 bits[TLBLAB_MAX_PT_LEVELS];		/* of the index, by height */
+	u32 shift[TLBLAB_MAX_PT_LEVELS + 1];
+	bool refetch;		/* hardware reads an entry again before it refuses */
+	u64 memory_bytes;
+	char *phys;
+	void *core_root;
+	void *boot_task;
+	u32 features;		/* XFEAT_* */
+	u32 step_limit;
+	u64 drop[XMAX_THREADS];
+	const struct mach_site *skip;
+
+	struct coro host;
+	struct xthr *cur;	/* NULL: the host's stack */
+	const struct xchooser *chooser;
+	bool stop;		/* this execution is over */
+	struct xresult *result;
+	struct xevent *events;
+	u32 nr_events, max_events;
+
+	void *mem_copy[XMAX_MEM];
+	struct { void *copy; u64 at; size_t size; } snap_part[128];
+	u32 nr_parts;
+	char *snap_frames;
+	/* By 64 bytes of the heap: where its object begins. What is stale is not used. */
+	u16 heap_obj[(XHEAP_BOOT + XMAX_CPUS * XHEAP_CPU) >> 6];
+
+	/* Learnt, for footprints only; sched.c. Bits by hash. */
+	u64 irq_objects[XLEARN / 64];
+
+	const struct mach_site *sites[XMAX_SITES];
+	u32 nr_sites;
+	const struct mach_site *site_hash[XMAX_SITES * 2];
+};
+
+#define XFEAT_HAFDBS	0x1
+#define XFEAT_TTL	0x2
+#define XFEAT_TLBIRANGE	0x4
+#define XFEAT_ISA31	0x8
+
+/* At the base of each stack, in front of what the seam shows. */
+struct xstack {
+	struct mach_env env;
+	struct xworld *w;
+	struct xthr *t;
+};
+
+static inline struct xstack *xstack(void)
+{
+	return (struct xstack *)mach_env();
+}
+
+static inline struct xcpu *xcpu_of(struct xworld *w, const struct xthr *t)
+{
+	return &w->a->cpu[t->cpu];
+}
+
+static inline u32 xoff(const struct xworld *w, const void *p)
+{
+	u64 off = (u64)(uintptr_t)p - w->base;
+
+	XASSERT(off < XARENA_SIZE);
+	return (u32)off;
+}
+
+static inline bool xin_arena(const struct xworld *w, const void *p)
+{
+	return (u64)(uintptr_t)p - w->base < XARENA_SIZE;
+}
+
+/* Frame that an arena offset lies in, 0: none (frame 0 is never used). */
+static inline u32 xframe_of(const struct xworld *w, u32 off)
+{
+	u32 d = off - XFRAMES_AT;
+
+	return off >= XFRAMES_AT && d < w->memory_bytes ? d >> w->page_shift : 0;
+}
+
+/* ---- world.c ---- */
+
+void xworld_thread_main(void *arg);
+void xworld_boot_cpu(struct xworld *w, struct xthr *t);
+
+/* ---- sched.c ---- */
+
+extern const struct mach_ops xops;
+
+/* t puts a store to off into its buffer, after its last step. */
+void xlearn_store(struct xworld *w, const struct xthr *t, u32 off);
+/* Park until the scheduler lets this thread do t->step. */
+void xpark(struct xworld *w, struct xthr *t, enum xwhy why);
+/* The same, but not before its CPU's store buffer is empty, or has room. */
+void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed need);
+/* Let the program's agents run until none can; on the host's stack. */
+void xsched_run(struct xworld *w);
+void xthread_setup(struct xworld *w, u32 slot, void *task, u32 cpu,
+		   void (*fn)(void *arg), void *arg);
+void xidle_main(void *arg);
+/* prev's CPU goes to the next thread of its queue, or to its idle loop. */
+void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after);
+void xthread_make_ready(struct xworld *w, struct xthr *t);
+
+static inline void xstep_begin(struct xthr *t, const struct mach_site *site,
+			       u32 kind)
+{
+	t->step.site = site;
+	t->step.site_kind = (u16)kind;
+	t->step.nr_obj = 0;
+}
+
+/* No longer exact: it meets everything. */
+static inline void xstep_all(struct xstep *s)
+{
+	s->nr_obj = 1;
+	s->obj[0] = (struct xobj){ .cls = XOBJ_ALL, .write = 1 };
+}
+
+static inline void xstep_add(struct xstep *s, u32 cls, u32 id, bool write)
+{
+	for (u32 i = 0; i < s->nr_obj; i++) {
+		if (s->obj[i].cls == XOBJ_ALL)
+			return;
+		if (s->obj[i].cls == cls && s->obj[i].id == id) {
+			s->obj[i].write |= write;
+			return;
+		}
+	}
+	if (s->nr_obj == XFOOTPRINT_MAX) {
+		xstep_all(s);
+		return;
+	}
+	s->obj[s->nr_obj++] = (struct xobj){ .cls = cls, .write = write, .id = id };
+}
+
+/* cpu loads the word, its own buffered stores included. */
+static inline void xstep_load(struct xstep *s, u32 cpu, u32 off)
+{
+	xstep_add(s, XOBJ_WORD, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, false);
+}
+
+/* What is visible of the word is read. */
+static inline void xstep_look(struct xstep *s, u32 off)
+{
+	xstep_add(s, XOBJ_WRITTEN, off / 8, false);
+}
+
+#define XNOBODY (~0U)
+/* cpu's store to it becomes visible. XNOBODY: it is news to every CPU. */
+static inline void xstep_write(const struct xworld *w, struct xstep *s, u32 cpu, u32 off)
+{
+	u32 n = w->nr_cpus < 4 ? w->nr_cpus : 4;
+
+	xstep_add(s, XOBJ_WRITTEN, off / 8, true);
+	for (u32 i = 0; i < n; i++)
+		if (i != cpu || w->nr_cpus > 4)
+			xstep_add(s, XOBJ_WORD, off / 8 | i << XOBJ_WORD_CPU, true);
+}
+
+/* A place in the order of writes is taken. */
+static inline void xstep_order(const struct xworld *w, struct xstep *s)
+{
+	if (unlikely(w->write_order))
+		xstep_add(s, XOBJ_BCAST, 1, true);
+}
+
+u32 xchoose(struct xworld *w, enum xchoice_kind kind, u32 n);
+void xsite_seen(struct xworld *w, const struct mach_site *site);
+
+/* Whether this site is left out; also notes that it was met. */
+static inline bool xskip(struct xworld *w, const struct mach_site *site)
+{
+	u32 h = (u32)((uintptr_t)site >> 4) & (XMAX_SITES * 2 - 1);
+
+	if (unlikely(w->site_hash[h] != site))
+		xsite_seen(w, site);
+	return unlikely(site == w->skip);
+}
+
+/* ---- sync.c ---- */
+
+void xspin_lock(struct mach_lock *lock, const struct mach_site *site);
+bool xspin_trylock(struct mach_lock *lock, const struct mach_site *site);
+void xspin_unlock(struct mach_lock *lock, const struct mach_site *site);
+int xwait_change(const struct mach_watch *watch, u32 n, const struct mach_site *site);
+void xuser_wait_change(const struct mach_watch *watch, u32 n);
+void xipi(const u64 *mask, void (*func)(void *info), void *info, bool wait,
+	  const struct mach_site *site);
+/* The handler, on the target's stack, interrupts off. */
+void xirq_run(struct xworld *w, struct xthr *t);
+void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
+	       const struct mach_site *site);
+void xrcu_read_lock(const struct mach_site *site);
+void xrcu_read_unlock(const struct mach_site *site);
+bool xrcu_ready(struct xworld *w);	/* a grace period can end */
+void xrcu_end(struct xworld *w);
+bool xlock_free(const struct mach_lock *lock);
+bool xwatch_hit(struct xworld *w, const struct xthr *t);
+
+/* ---- memory.c ---- */
+
+u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site);
+void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *site);
+u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
+	 const struct mach_site *site);
+void xfence(u32 kind, const struct mach_site *site);
+u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site);
+
+struct xword *xword_find(struct xworld *w, u32 off);
+struct xword *xword_get(struct xworld *w, u32 off, u32 size);
+/* A write becomes visible; returns its timestamp. */
+u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
+		const struct mach_site *site);
+/* What is visible. */
+u64 xmem_read(struct xworld *w, u32 off, u32 size);
+/* Put a store into cpu's buffer, or carry it out. */
+void xmem_store(struct xworld *w, u32 cpu, const struct xstore *s);
+/* Newest buffered store to off, or NULL. */
+const struct xstore *xmem_forward(const struct xworld *w, u32 cpu, u32 off);
+void xmem_drain_one(struct xworld *w, u32 cpu, u32 i);
+/* Which buffered store of a lane may go next: its index, or XMAX_SB. */
+u32 xmem_drainable(const struct xworld *w, u32 cpu, u32 lane);
+/* What a drain of the buffer touches. */
+void xmem_drain_footprint(const struct xworld *w, u32 cpu, u32 i, struct xstep *s);
+void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep *s);
+
+/* ---- weak.c: views; nothing happens on x86 ---- */
+
+/*
+ * A load by cpu of a word, not forwarded: asks which message, unless one is readable.
+ * addr_view: of what its address was made from. Returns the post-view in *post.
+ */
+u64 xweak_load(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order, u32 addr_view,
+	       u32 *post);
+/* The newest write of the word is this CPU's store, just appended at ts. */
+void xweak_stored(struct xworld *w, u32 cpu, u32 off, u32 ts, u32 view, bool release);
+/* The CPU has read the newest message. Returns the post-view. */
+u32 xweak_read_newest(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order);
+void xweak_acquire(struct xworld *w, u32 cpu, u32 view);
+/* The walk of an access, with its view rv; fault: none was translated. */
+void xweak_walked(struct xworld *w, const struct xuse *use, u32 rv, u64 va, bool fault);
+/* A user load of a word, through path; messages that the translation rules out are not read. */
+u64 xweak_user_load(struct xworld *w, struct xuse *use, const struct xpath *path, u32 off,
+		    u32 rv, u32 *post);
+u32 xweak_min_post(struct xworld *w, u32 cpu, u32 off, u32 rv);
+void xweak_fence(struct xworld *w, u32 cpu, u32 kind);
+/* As a step of t, with what it waits for. */
+void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
+		      const struct mach_site *site);
+void xweak_context_sync(struct xworld *w, u32 cpu);	/* exception, ISB */
+
+/* ---- mmu.c ---- */
+
+struct xmmu_arch {
+	const char *name;
+	void (*init)(struct xworld *w);
+	void (*decode)(const struct xworld *w, u64 val, u32 height, struct xpte *p);
+	/* val as hardware leaves it after an access. */
+	u64 (*mark_used)(const struct xworld *w, u64 val, bool write);
+	/* Whether the translation, or walk-cache entry, at the end of path may be used. */
+	bool (*may_hold)(struct xworld *w, struct xuse *use, const struct xpath *path);
+	void (*insn)(struct xworld *w, struct xthr *t, u32 insn, u64 a, u64 b, u32 c);
+	/* False: nobody can notice it yet, so it is no step. */
+	bool (*insn_footprint)(struct xworld *w, u32 cpu, u32 insn, struct xstep *s);
+	bool insns_drain;	/* they wait for the store buffer */
+};
+
+extern const struct xmmu_arch xmmu_x86, xmmu_arm64, xmmu_power;
+
+/* arm64 and POWER. */
+bool xweak_may_hold(struct xworld *w, struct xuse *use, const struct xpath *path);
+void xtlbi_add(struct xworld *w, const struct xtlbi *k);
+
+int xuser_access(u64 va, bool write, u64 *val);
+s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site);
+/* A CPU's log. */
+void xmmu_log(struct xworld *w, u32 cpu, const struct xlog *l);
+/* flush: and drop what is cached of ctx (a CR3 write). */
+void xmmu_load_root(struct xworld *w, u32 cpu, u64 pa, u32 ctx, bool flush);
+/* Timestamp of something between two writes. */
+static inline u32 xnow_odd(const struct xworld *w)
+{
+	return w->a->now + 1;
+}
+
+/*
+ * All chains of messages from a root: fn is called for each table entry and each
+ * end (leaf, or nothing there), whether a cache may hold it or not. va: of that address
+ * only, or XVA_ANY: of every entry that was ever written. Stops when fn returns true.
+ */
+typedef bool (*xvisit_fn)(struct xworld *w, const struct xpath *path,
+			  const struct xpte *p, void *arg);
+#define XVA_ANY (~0ULL)
+bool xmmu_enumerate(struct xworld *w, u32 root, u16 root_gen, u64 va, xvisit_fn fn,
+		    void *arg);
+/* Whether every entry of path is the newest of its word. */
+bool xpath_current(const struct xpath *path);
+/* log2 of the bytes that an entry at that height maps. */
+static inline u32 xheight_shift(const struct xworld *w, u32 height)
+{
+	return w->shift[height];
+}
+/* Fills use for what cpu has loaded. False: nothing is. */
+bool xmmu_use(const struct xworld *w, u32 cpu, struct xuse *use);
+
+/* ---- frames.c ---- */
+
+void xframes_init(struct xworld *w);
+u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site);
+void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
+u32 xframe_node(u64 pfn);
+void *xkalloc(size_t size, u32 gfp, const struct mach_site *site);
+void xkfree(void *p, size_t size, const struct mach_site *site);
+
+/* ---- oracle.c ---- */
+
+#include "oracle.h"
+
+/* ---- event.c ---- */
+
+void xevent_add(struct xworld *w, u32 kind, u32 index, u32 cpu,
+		const struct mach_site *site, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7), cold));
+/* Text of an address or a value, for a person. buf of 64. */
+const char *xname_word(const struct xworld *w, u32 off, char buf[64]);
+
+#define xev(w, kind, index, cpu, site, ...)                                     \
+	do {                                                                    \
+		if (unlikely((w)->events))                                      \
+			xevent_add(w, kind, index, cpu, site, __VA_ARGS__);     \
+	} while (0)
+
+/* A thread's own event. */
+#define xev_t(w, t, site, ...)                                                  \
+	xev(w, XAGENT_THREAD, (u32)((t) - (w)->a->thr), (t)->cpu, site, __VA_ARGS__)
+
+/* ---- hash.c ---- */
+
+u64 xhash_state(struct xworld *w);
+static inline u64 xmix(u64 h)
+{
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ULL;
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ULL;
+	return h ^ h >> 32;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Footprints: the search with partial-order reduction, which believes them, reaches the
+ * same terminal states as without, on small programs of the real machine.
+ */
+#include "shape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#define X mach_load(shape_x, MACH_RELAXED)
+#define Y mach_load(shape_y, MACH_RELAXED)
+#define SET_X(n) mach_store(shape_x, (n), MACH_RELAXED)
+#define SET_Y(n) mach_store(shape_y, (n), MACH_RELAXED)
+#define NOTE(e) xresult_note(e)
+
+static void sb0(void) { SET_X(1); NOTE(Y); }
+static void sb1(void) { SET_Y(1); NOTE(X); }
+static void mp0(void) { SET_X(1); SET_Y(1); }
+static void mp1(void) { NOTE(Y); NOTE(X); }
+static void own(void) { SET_X(1); NOTE(X); SET_Y(2); NOTE(Y); }
+static void fenced(void) { SET_X(3); mach_fence(MACH_SMP_MB); NOTE(Y); }
+static void atomic(void) { SET_Y(4); NOTE(mach_rmw(shape_x, MACH_ADD, 1, 0, MACH_FULL)); }
+
+static void locked(void)
+{
+	mach_spin_lock(&v->a);
+	NOTE(X);
+	SET_X(X + 1);
+	mach_spin_unlock(&v->a);
+	NOTE(Y);
+}
+
+static void handler(void *info)
+{
+	(void)info;
+	SET_Y(X + 1);
+}
+
+static void send(void)
+{
+	u64 all = ~0ULL;
+
+	SET_X(1);
+	mach_ipi(&all, handler, NULL, true);
+	NOTE(Y);
+}
+
+static void taker(void)
+{
+	bool on;
+
+	NOTE(Y);
+	on = mach_irq_save();
+	NOTE(Y);
+	NOTE(X);
+	mach_irq_restore(on);
+	NOTE(Y);
+}
+
+static void sleeper(void)
+{
+	while (!mach_load(shape_x, MACH_ACQUIRE))
+		mach_block();
+	NOTE(Y);
+}
+
+static void waker(void)
+{
+	SET_Y(1);
+	mach_store(shape_x, 1, MACH_RELEASE);
+	mach_wake(1);
+	SET_Y(2);
+}
+
+static void allocate(void)
+{
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, 0);
+
+	NOTE(X);
+	SET_X(5);
+	mach_free_frames(pfn, 0, 0);
+}
+
+static void remap(void)
+{
+	u64 all = ~0ULL;
+
+	mach_store(shape_entry(v->pte, 1), shape_page_entry(v->new, true), MACH_RELAXED);
+	if (shape_arch == XARCH_X86) {
+		mach_ipi(&all, handler, NULL, true);
+	} else {
+		mach_fence(MACH_DSB_ISHST);
+		mach_arm64_tlbi(VALE1IS, 1ULL << 48 | SHAPE_VA >> 12);
+		mach_fence(MACH_DSB_ISH);
+	}
+	NOTE(X);
+}
+
+static void unmap(void)
+{
+	mach_store(shape_entry(v->pte, 1), 0, MACH_RELAXED);
+	mach_fence(MACH_DSB_ISHST);
+	mach_arm64_tlbi(VALE1IS, 1ULL << 48 | SHAPE_VA >> 12);
+	mach_fence(MACH_DSB_ISH);
+	SET_Y(1);
+}
+
+static void use(void)
+{
+	u64 val = 6;
+
+	NOTE(shape_load(SHAPE_VA));
+	NOTE(Y);
+	mach_env()->ops->user_access(SHAPE_VA, true, &val);
+}
+
+/* ---- sets of states ---- */
+
+#define MAX_STATES 4096
+
+struct states {
+	u64 hash[MAX_STATES];
+	u32 n;
+};
+
+static void add_state(void *arg, u64 hash)
+{
+	struct states *s = arg;
+
+	for (u32 i = 0; i < s->n; i++)
+		if (s->hash[i] == hash)
+			return;
+	assert_true(s->n < MAX_STATES);
+	s->hash[s->n++] = hash;
+}
+
+static bool has(const struct states *s, u64 hash)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (s->hash[i] == hash)
+			return true;
+	return false;
+}
+
+static u64 search(const struct shape *shape, bool reduce, struct states *s,
+		  enum xrule *rule)
+{
+	struct xsearch how = {
+		.strategy = XSTRATEGY_SYSTEMATIC, .max_bound = 12, .workers = 1,
+		.reduce = reduce, .terminal = add_state, .terminal_arg = s,
+		.max_schedules = 400000,
+	};
+	struct xverdict verdict = { .found = false };
+	struct xworld *w = shape_world(shape);
+
+	s->n = 0;
+	xworld_set_write_order(w, true);
+	xsearch_run(w, &how, &verdict);
+	*rule = verdict.found ? verdict.result.rule : XRULE_NONE;
+	if (!verdict.found && !verdict.complete)
+		*rule = XRULE_NR;	/* too large to compare */
+	xverdict_free(&verdict);
+	xworld_destroy(w);
+	return verdict.schedules;
+}
+
+static void compare(const struct shape *shape, const char *name)
+{
+	static struct states all, some;
+	enum xrule rule, rule2;
+	u64 n, n2;
+
+	n = search(shape, false, &all, &rule);
+	n2 = search(shape, true, &some, &rule2);
+	print_message("%-10s arch %u: %u states; %llu schedules, reduced %llu%s\n", name,
+		      shape->arch, all.n, (unsigned long long)n, (unsigned long long)n2,
+		      rule == XRULE_NR ? " (not complete)" : "");
+	/* A part of all: then reduced must have found that and may have more. */
+	if (rule != XRULE_NR)
+		assert_int_equal(rule, rule2);
+	for (u32 i = 0; i < all.n; i++)
+		assert_true(has(&some, all.hash[i]));
+	for (u32 i = 0; i < some.n && rule != XRULE_NR; i++)
+		assert_true(has(&all, some.hash[i]));
+}
+
+static const struct {
+	const char *name;
+	void (*t0)(void), (*t1)(void), (*t2)(void);
+	bool tables, arm_only;
+} programs[] = {
+	{ "sb", sb0, sb1, NULL, false, false },
+	{ "mp", mp0, mp1, NULL, false, false },
+	{ "own", own, own, NULL, false, false },
+	{ "own-sb", own, sb1, NULL, false, false },
+	{ "fenced", fenced, sb1, NULL, false, false },
+	{ "atomic", atomic, atomic, NULL, false, false },
+	{ "atomic-mp", atomic, mp1, NULL, false, false },
+	{ "locked", locked, locked, NULL, false, false },
+	{ "locked-mp", locked, mp0, NULL, false, false },
+	{ "ipi", send, taker, NULL, false, false },
+	{ "ipi-own", send, own, NULL, false, false },
+	{ "wake", sleeper, waker, NULL, false, false },
+	{ "frames", allocate, allocate, NULL, false, false },
+	{ "remap", remap, use, NULL, true, false },
+	{ "unmap", unmap, use, NULL, true, true },
+};
+
+static void test_same_states(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		for (u32 arch = XARCH_X86; arch <= XARCH_POWERPC; arch++) {
+			struct shape s = {
+				.arch = (enum xarch)arch, .tables = programs[i].tables,
+				.thread = { programs[i].t0, programs[i].t1, programs[i].t2 },
+			};
+
+			/* The tables here are x86's and arm64's. */
+			if ((s.tables && arch == XARCH_POWERPC) ||
+			    (programs[i].arm_only && arch != XARCH_ARM64))
+				continue;
+			compare(&s, programs[i].name);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_states),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
