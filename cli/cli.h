@@ -30,6 +30,8 @@ int command_run(const struct command *c, int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_machine_c(int argc, char **argv);
 
 __attribute__((format(printf, 1, 2), noreturn))

@@ -10,6 +10,8 @@
 const struct command commands[] = {
 	{ "list", cmd_list, "what there is to run: workloads, machines, knobs, eras" },
 	{ "run", cmd_run, "run a workload, simulated or on this host, and compare" },
+	{ "check", cmd_check, "go through the interleavings of scenarios and models" },
+	{ "replay", cmd_replay, "run a violation again, step by step" },
 	{ "help", cmd_help, "this list, or the options of a command" },
 	{ "machine-c", cmd_machine_c, NULL },
 	{ NULL, NULL, NULL },
