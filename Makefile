@@ -5,6 +5,7 @@
 #	make test	set up, build, run all tests
 #	make bench	the figures of docs/validation.md that take time
 #	make fidelity	counts beside real kernels under emulation
+#	make mutate	leave out each site of core/ in turn: which does no scenario catch?
 #	make validation	docs/validation.md again, from these commands
 #	make install	DESTDIR=, prefix=
 #	make core	ARCH=arm64 SRC=DIR OUT=x.so: a module from a copy of core/
@@ -23,7 +24,7 @@ B ?= build$(if $(filter-out gcc cc,$(CC)),-$(notdir $(CC)))$(if $(SANITIZE),-san
 
 export CC SANITIZE
 
-.PHONY: build demo test bench fidelity validation install core clean setup configure
+.PHONY: build demo test bench fidelity mutate validation install core clean setup configure
 
 build: configure
 	@ninja -C $(B) $(if $(V),-v,--quiet) for-build
@@ -51,6 +52,10 @@ bench: build
 fidelity: build
 	@scripts/fidelity-setup.sh $(B)/fidelity
 	@fidelity/run.sh $(B)
+
+mutate: build
+	@ninja -C $(B) --quiet for-bench
+	@scripts/mutate.sh $(B)
 
 validation: build
 	@ninja -C $(B) --quiet for-bench for-tests

@@ -3,7 +3,8 @@
 #
 # run.sh BUILD: the benchmarks, one after the other. Each program of bench/ prints a
 # table with a heading of its own; native.sh is last, since it measures this host.
-# fit_s0 is no benchmark: it finds the costs of machines/arm64-46.yaml, in minutes.
+# fit_s0 is no benchmark: it finds the costs of machines/arm64-46.yaml, in minutes. Nor is
+# mutate, which has a target of its own.
 set -eu
 build=$1
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ export TLBLAB_CORES="$PWD/$build"
 
 for f in $(scripts/sources.sh bench); do
 	name=$(basename "$f" .c)
-	[ "$name" != fit_s0 ] || continue
+	case $name in fit_s0 | mutate) continue ;; esac
 	echo
 	"$build/bench/$name"
 done
