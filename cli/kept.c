@@ -2,6 +2,7 @@
 #include "cli/kept.h"
 
 #include <dlfcn.h>
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,7 @@ static void find(const char *file_or_id, char *path, size_t size)
 	bool is_id = strlen(file_or_id) == WITNESS_ID_SIZE - 1 &&
 		     strspn(file_or_id, digits) == WITNESS_ID_SIZE - 1;
 
+	assert(file_or_id);
 	snprintf(path, size, "%s", file_or_id);
 	if (!is_id || !access(path, F_OK))
 		return;
