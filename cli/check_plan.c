@@ -250,6 +250,7 @@ static void add_file(struct check_plan *p, const char *path)
 {
 	char error[512];
 	struct scenario *sc;
+	u32 before = p->n;
 
 	if (ends_in(path, ".c") || ends_in(path, ".so")) {
 		add_model(p, path);
@@ -259,6 +260,8 @@ static void add_file(struct check_plan *p, const char *path)
 	if (!sc)
 		die("%s", error);
 	check_plan_add(p, sc);
+	if (p->n == before)
+		scenario_free(sc);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
