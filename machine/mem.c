@@ -276,6 +276,15 @@ u32 mem_frame_node(u64 pfn)
 	return node;
 }
 
+/* Data frames have no contents; the time is a named cost. */
+void mem_copy_frame(u64 to, u64 from, const struct mach_site *site)
+{
+	struct machine *m = this_cpu()->m;
+
+	(void)site;
+	MACH_ASSERT(to < m->nr_frames && from < m->nr_frames);
+}
+
 u64 machine_frames_in_use(const struct machine *m)
 {
 	return m->frames_in_use;

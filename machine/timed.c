@@ -79,6 +79,7 @@ static const struct mach_ops timed_ops = {
 	.alloc_frames = mem_alloc_frames,
 	.free_frames = mem_free_frames,
 	.frame_node = mem_frame_node,
+	.copy_frame = mem_copy_frame,
 	.kalloc = mem_kalloc,
 	.kfree = mem_kfree,
 	.charge = cost_charge,

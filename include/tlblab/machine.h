@@ -474,6 +474,8 @@ struct mach_ops {
 	void (*free_frames)(u64 pfn, u32 order, u32 flags,
 			    const struct mach_site *site);
 	u32 (*frame_node)(u64 pfn);
+	/* Copies one base page's contents, which the MMU's accesses see. */
+	void (*copy_frame)(u64 to, u64 from, const struct mach_site *site);
 	void *(*kalloc)(size_t size, u32 gfp, const struct mach_site *site);
 	void (*kfree)(void *p, size_t size, const struct mach_site *site);
 
@@ -552,6 +554,8 @@ struct mach_ops {
 	mach_env()->ops->free_frames((pfn), (order), (flags),                   \
 				     MACH_SITE(MACH_SITE_MEM))
 #define mach_frame_node(pfn) mach_env()->ops->frame_node(pfn)
+#define mach_copy_frame(to, from)                                               \
+	mach_env()->ops->copy_frame((to), (from), MACH_SITE(MACH_SITE_MEM))
 #define mach_kalloc(size, gfp)                                                  \
 	mach_env()->ops->kalloc((size), (gfp), MACH_SITE(MACH_SITE_MEM))
 #define mach_kfree(p, size)                                                     \
@@ -672,6 +676,15 @@ struct core_syscalls {
 	 */
 	s64 (*clone)(u32 flags, void (*fn)(void *arg), void *arg,
 		     const u64 *affinity);
+	/*
+	 * Lockless walkers of the kernel, on behalf of this thread.
+	 * gup_fast(): take a reference to each of nr_pages pages from addr on and drop
+	 * it (mm/gup_test.c); how many were found, which may be fewer: what is
+	 * not there, or changes meanwhile, is not faulted in. pte_lookup(): only read
+	 * the entry that translates addr, as a profiler does; whether there is one.
+	 */
+	s64 (*gup_fast)(u64 addr, u32 nr_pages, bool write);
+	s64 (*pte_lookup)(u64 addr);
 	void (*exit)(void) __attribute__((noreturn));
 };
 

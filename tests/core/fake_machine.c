@@ -263,6 +263,15 @@ static u32 fake_frame_node(u64 pfn)
 	return 0;
 }
 
+static void fake_copy_frame(u64 to, u64 from, const struct mach_site *site)
+{
+	struct mach_env *env = mach_env();
+
+	(void)site;
+	memcpy(env->phys_base + (to << env->page_shift),
+	       env->phys_base + (from << env->page_shift), 1UL << env->page_shift);
+}
+
 /* In front of each allocation; what is left goes with the machine. */
 struct fake_alloc {
 	struct fake_alloc *next, *prev;
@@ -345,6 +354,7 @@ static const struct mach_ops fake_ops = {
 	.alloc_frames = fake_alloc_frames,
 	.free_frames = fake_free_frames,
 	.frame_node = fake_frame_node,
+	.copy_frame = fake_copy_frame,
 	.kalloc = fake_kalloc,
 	.kfree = fake_kfree,
 	.charge = fake_charge,
