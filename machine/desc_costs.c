@@ -15,7 +15,6 @@ enum when {
 	SMT,		/* more than one thread per core */
 	PACKAGES,	/* more than one package */
 	PTI,		/* architectures that may switch tables at entry */
-	NOT_YET,	/* huge pages, fork, copying: no workload charges them */
 };
 
 static const char *const names[NR_ALL_COSTS] = {
@@ -30,11 +29,6 @@ static const char *const names[NR_ALL_COSTS] = {
 #define CORE(id) [MACH_COST_##id]
 #define HW(id) [MACH_NR_COSTS + HW_##id]
 static const u8 when[NR_ALL_COSTS] = {
-	CORE(ZERO_HUGE) = NOT_YET,
-	CORE(COPY_PAGE) = NOT_YET,
-	CORE(COPY_HUGE) = NOT_YET,
-	CORE(ZAP_PMD) = NOT_YET,
-	CORE(FORK_MM) = NOT_YET,
 	CORE(PTI_SWITCH) = PTI,
 	CORE(ASID_ROLLOVER) = ARM64,
 	HW(LINE_SMT) = SMT,
@@ -100,8 +94,6 @@ enum cost_need cost_need(const struct machine_desc *desc, u32 index)
 		return has_smt(desc) ? COST_NEEDED : COST_OPTIONAL;
 	case PACKAGES:
 		return desc->nr_packages > 1 ? COST_NEEDED : COST_OPTIONAL;
-	case NOT_YET:
-		return COST_OPTIONAL;
 	case ALWAYS:
 		break;
 	}

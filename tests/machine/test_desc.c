@@ -203,7 +203,7 @@ static const struct {
 	  "costs.dvm_va.kind: expected one of published, derived, fitted, estimate, "
 	  "not \"guess\"" },
 	{ "  dvm_va: {", "  cr3: {", "costs.cr3: arm64 has no such cost" },
-	{ "  dvm_va: {", "  copy_huge: {", "costs.dvm_va: missing; arm64 machines of this "
+	{ "  dvm_va: {", "  line_smt: {", "costs.dvm_va: missing; arm64 machines of this "
 	  "topology charge it" },
 	{ "jitter_pct: 30", "jitter_pct: 300", "jitter_pct: expected 0 to 90, not 300" },
 	{ "name: arm64-46", "name: arm64-46\nname: again", "name: given twice" },
