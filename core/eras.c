@@ -20,9 +20,13 @@
 #define BEFORE_6_4	BEFORE_6_12, "mm.fault_lock=mmap",                      \
 			"powerpc.lazy_tlb_shootdown=off"
 #define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
-#define BEFORE_5_14	BEFORE_6_2, "powerpc.range_pwc=none"
+/* khugepaged let gup_fast walk on in the table that it took away. */
+#define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off"
+#define BEFORE_5_14	BEFORE_6_1, "powerpc.range_pwc=none"
 #define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
-#define BEFORE_5_6	BEFORE_5_12, "mmu_gather.flush_test=end",               \
+#define BEFORE_5_8	BEFORE_5_12, "powerpc.pte_serialize=ipi",                \
+			"powerpc.pmd_zap_flush=off"
+#define BEFORE_5_6	BEFORE_5_8, "mmu_gather.flush_test=end",               \
 			"powerpc.nested_branch=on"
 #define BEFORE_5_4	BEFORE_5_6, "powerpc.tlbie_fixups=stq"
 #define BEFORE_5_3	BEFORE_5_4, "mm.rwsem=xadd"
@@ -60,9 +64,9 @@ const struct era core_eras[] = {
 	ERA("5.8",     "gathers know what levels they cleared",
 	    BEFORE_5_12, REPEAT_DOUBLE, NULL),
 	ERA("5.14",    "thread S2",
-	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	    BEFORE_6_1, REPEAT_DOUBLE, NULL),
 	ERA("6.0",     "thread S4",
-	    BEFORE_6_2, REPEAT_DOUBLE, NULL),
+	    BEFORE_6_1, REPEAT_DOUBLE, NULL),
 	ERA("6.1",     "Debian 12's 6.1.176",
 	    BEFORE_6_2, NULL),
 	ERA("6.6",     "faults lock their VMA; rmaps are delayed",

@@ -27,6 +27,7 @@
 	X(mm_rwsem_handoff_after)                                               \
 	X(mm_munmap_downgrade)                                                  \
 	X(mm_delayed_rmap)                                                      \
+	X(mm_collapse_sync)                                                     \
 	ARCH_KNOBS(X)
 
 enum core_knob {

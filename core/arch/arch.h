@@ -41,6 +41,21 @@
  *	ptep_modify_prot_commit(vma, addr, ptep, old, new);
  *	flush_tlb_fix_spurious_fault(vma, addr, ptep); update_mmu_cache (no-op);
  *	arch_has_hw_pte_young().
+ *	Huge pages (mm/huge_mm.h has the rules): has_transparent_hugepage(): a PMD
+ *	entry maps 2 MiB; pmd_pte pte_pmd pmdp_ptep (a leaf has the bits of a page's
+ *	entry) pfn_pmd pmd_modify; set_pmd_at(mm, addr, pmdp, pmd) (a leaf, where nothing
+ *	valid is); pmdp_huge_get_and_clear(mm, addr, pmdp) and
+ *	pmdp_huge_get_and_clear_full(vma, addr, pmdp, full) (as for ptep);
+ *	pmdp_invalidate(vma, addr, pmdp): atomically invalid for hardware, still a huge page
+ *	for software, and flushed everywhere; the old entry with all A/D bits.
+ *	pmdp_invalidate_ad(): the same, perhaps without the flush, for who flushes later
+ *	and only changes rights; pmdp_set_access_flags(vma, addr, pmdp, entry, dirty);
+ *	pmdp_set_wrprotect(mm, addr, pmdp); pmdp_collapse_flush(vma, addr, pmdp): unhook a
+ *	table and flush what it mapped, walk caches too.
+ *	Lockless walkers: begin_lockless_pgtbl_walk(mm, flags), which turns interrupts off,
+ *	and end_lockless_pgtbl_walk(mm, flags), around a walk and the use of what it found;
+ *	begin_pte_lookup(mm), end_pte_lookup(mm) inside, around the look-up alone.
+ *	arch_supports_page_table_move(): flush_tlb_range() drops walk caches.
  *	A store of an entry orders nothing by itself: who hooks a table in calls
  *	smp_wmb() before.
  *	pgd_alloc(mm) / pgd_free(mm): fill in mm->pgd, mm->pgd_pfn (x86 with PTI
@@ -51,7 +66,8 @@
  *	flush_tlb_page(vma, addr); x86 also flush_tlb_mm_range(mm, start, end,
  *	stride_shift, freed_tables). They return when the invalidation is
  *	complete on every CPU that the rules of the architecture make it reach.
- *	pte_needs_flush(old, new). Preconditions: the entry was changed before,
+ *	flush_pmd_tlb_range(vma, start, end): leaves of 2 MiB.
+ *	pte_needs_flush(old, new), huge_pmd_needs_flush(old, new). Preconditions: the entry was changed before,
  *	by this CPU; interrupts on (x86: the flush waits for other CPUs, which
  *	may be waiting for this one).
  *	pte_free_tlb/pmd_free_tlb/pud_free_tlb go through mm/mmu_gather.h.

@@ -5,34 +5,22 @@
  * under the lock of their table: what was read without it is only a reason to
  * go and look.
  */
-#include "mm/pgalloc.h"
-#include "mm/vma.h"
+#include "mm/huge_mm.h"
 
-enum fault_result { FAULT_DONE, FAULT_OOM };
-
-struct vm_fault {
-	struct vm_area_struct *vma;
-	u64 address;		/* of the page */
-	bool write;
-	pmd_t *pmd;
-	pte_t *pte;
-	pte_t orig_pte;		/* as found without the lock */
-	spinlock_t *ptl;
-};
-
-static pte_t maybe_mkwrite(pte_t pte, struct vm_area_struct *vma)
-{
-	return vma->vm_flags & VM_WRITE ? pte_mkwrite(pte) : pte;
-}
-
-/* The table is there. Locks it and finds the entry. */
-static void pte_map_lock(struct vm_fault *vmf)
+/*
+ * There was a table, or no huge page. Locks the table and finds the entry; false if
+ * another thread's fault has put a huge page there.
+ */
+static bool pte_map_lock(struct vm_fault *vmf)
 {
 	pmd_t pmd = pmdp_get(vmf->pmd);
 
+	if (pmd_none(pmd) || pmd_trans_huge(pmd))
+		return false;
 	vmf->pte = pte_offset_map(pmd, vmf->address);
 	vmf->ptl = pte_lockptr(pmd);
 	spin_lock(vmf->ptl);
+	return true;
 }
 
 /*
@@ -42,9 +30,11 @@ static void pte_map_lock(struct vm_fault *vmf)
  */
 static void install_pte(struct vm_fault *vmf, struct page *page, pte_t entry)
 {
-	pte_map_lock(vmf);
-	if (!pte_none(ptep_get(vmf->pte))) {
-		spin_unlock(vmf->ptl);
+	bool mapped = pte_map_lock(vmf);
+
+	if (!mapped || !pte_none(ptep_get(vmf->pte))) {
+		if (mapped)
+			spin_unlock(vmf->ptl);
 		if (page)
 			put_page(page);
 		return;
@@ -74,7 +64,7 @@ static enum fault_result do_anonymous_page(struct vm_fault *vmf)
 	page = alloc_user_page();
 	if (!page)
 		return FAULT_OOM;
-	WRITE_ONCE(page->flags, PG_anon | PG_swapbacked);
+	WRITE_ONCE(page->flags, PG_new_anon);
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	install_pte(vmf, page, maybe_mkwrite(pte_mkdirty(entry), vma));
 	return FAULT_DONE;
@@ -108,38 +98,74 @@ static enum fault_result do_fault(struct vm_fault *vmf)
 	return FAULT_DONE;
 }
 
-/* A private page of zeroes is written: replace it. Called under ptl, drops it. */
-static enum fault_result wp_zero_page(struct vm_fault *vmf)
+/*
+ * A write to a private page that others may map as well, or to the page of zeroes: replace
+ * it by a copy. Called under ptl, drops it.
+ */
+static enum fault_result wp_page_copy(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	struct page *page;
+	struct page *page, *old = NULL;
 	pte_t entry;
 
+	if (pte_pfn(vmf->orig_pte) != kernel()->zero_pfn) {
+		old = pfn_to_page(pte_pfn(vmf->orig_pte));
+		/* Or, without the lock, it might be freed as we copy it. */
+		get_page(old);
+	}
 	spin_unlock(vmf->ptl);
-	page = alloc_user_page();
-	if (!page)
+	page = old ? copy_user_page(old) : alloc_user_page();
+	if (!page) {
+		if (old)
+			put_page(old);
 		return FAULT_OOM;
-	WRITE_ONCE(page->flags, PG_anon | PG_swapbacked);
+	}
+	WRITE_ONCE(page->flags, PG_new_anon);
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	entry = maybe_mkwrite(pte_mkdirty(entry), vma);
 
 	spin_lock(vmf->ptl);
-	if (!pte_same(ptep_get(vmf->pte), vmf->orig_pte)) {
-		spin_unlock(vmf->ptl);
+	if (pte_same(ptep_get(vmf->pte), vmf->orig_pte)) {
+		/*
+		 * Another frame: invalid first, and flushed, or another CPU could read
+		 * the old page after this one has written the new.
+		 */
+		mach_charge(FAULT_PTE, 1);
+		ptep_clear_flush(vma, vmf->address, vmf->pte);
+		page_add_rmap(page);
+		set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
+		update_mmu_cache(vma, vmf->address, vmf->pte);
+		page = old;
+		if (old) {
+			page_remove_rmap(old, vma);
+			count_vm_event(cow_copy);
+		}
+	} else if (old) {
 		put_page(page);
-		return FAULT_DONE;
+		page = NULL;
 	}
-	/*
-	 * Another frame: invalid first, and flushed, or another CPU could read
-	 * the old page after this one has written the new.
-	 */
-	mach_charge(FAULT_PTE, 1);
-	ptep_clear_flush(vma, vmf->address, vmf->pte);
-	page_add_rmap(page);
-	set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
-	update_mmu_cache(vma, vmf->address, vmf->pte);
 	spin_unlock(vmf->ptl);
+	/* What is not mapped (here) any more, and our own reference. */
+	if (page)
+		put_page(page);
+	if (old)
+		put_page(old);
 	return FAULT_DONE;
+}
+
+/*
+ * May the private page be written in place? It may if nobody else maps it. A fork marks it
+ * shared for good; but if this entry has the last reference, the others are gone.
+ */
+static bool can_reuse_anon_page(struct page *page)
+{
+	if (PageAnonExclusive(page))
+		return true;
+	if (page_count(page) != 1)
+		return false;
+	SetPageAnonExclusive(page);
+	count_vm_event(cow_reuse);
+	return true;
 }
 
 /* A write to a read-only entry of a writable VMA. Called under ptl, drops it. */
@@ -149,8 +175,10 @@ static enum fault_result do_wp_page(struct vm_fault *vmf)
 	pte_t entry;
 
 	if (pte_pfn(vmf->orig_pte) == kernel()->zero_pfn)
-		return wp_zero_page(vmf);
-	/* The page is this mm's alone, or shared on purpose: write to it. */
+		return wp_page_copy(vmf);
+	if (vma_is_anonymous(vma) &&
+	    !can_reuse_anon_page(pfn_to_page(pte_pfn(vmf->orig_pte))))
+		return wp_page_copy(vmf);
 	entry = pte_mkdirty(pte_mkyoung(vmf->orig_pte));
 	entry = maybe_mkwrite(entry, vma);
 	mach_charge(FAULT_PTE, 1);
@@ -195,12 +223,24 @@ static enum fault_result handle_present_pte(struct vm_fault *vmf)
 	return FAULT_DONE;
 }
 
+/* The PMD entry is, or may become, a huge page. FAULT_FALLBACK: go on with base pages. */
+static enum fault_result handle_huge_fault(struct vm_fault *vmf)
+{
+	vmf->orig_pmd = pmdp_get(vmf->pmd);
+	if (pmd_none(vmf->orig_pmd) && thp_suitable(vmf->vma, vmf->address))
+		return do_huge_pmd_anonymous_page(vmf);
+	if (!pmd_none(vmf->orig_pmd) && pmd_trans_huge(vmf->orig_pmd))
+		return do_huge_pmd_present(vmf);
+	return FAULT_FALLBACK;
+}
+
 static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
 					 bool write)
 {
 	struct vm_fault vmf = {
 		.vma = vma, .address = addr & PAGE_MASK, .write = write,
 	};
+	enum fault_result res;
 	pmd_t pmd;
 
 	count_vm_event(pgfault);
@@ -208,8 +248,14 @@ static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
 	vmf.pmd = pmd_alloc_path(vma->vm_mm, vmf.address);
 	if (!vmf.pmd)
 		return FAULT_OOM;
+	res = handle_huge_fault(&vmf);
+	if (res != FAULT_FALLBACK)
+		return res;
 	pmd = pmdp_get(vmf.pmd);
 	if (!pmd_none(pmd)) {
+		/* Another thread's fault was faster: its huge page will do. */
+		if (pmd_trans_huge(pmd))
+			return FAULT_DONE;
 		vmf.pte = pte_offset_map(pmd, vmf.address);
 		vmf.ptl = pte_lockptr(pmd);
 		vmf.orig_pte = ptep_get(vmf.pte);

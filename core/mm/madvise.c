@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/vma.h"
+#include "mm/huge_mm.h"
 
-/*
- * MADV_DONTNEED: the pages of private mappings are gone, those of shared ones
- * stay in their file. Holes are skipped, and make the call fail in the end.
- */
-s64 do_madvise(u64 start, u64 len, u32 behavior)
+/* mmap_lock in any mode. Holes are skipped, and make the call fail in the end. */
+static s64 madvise_dontneed(struct mm_struct *mm, u64 start, u64 end)
 {
-	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
 	s64 ret = 0;
-	u64 end;
 
-	if (behavior != MADV_DONTNEED || (start & ~PAGE_MASK))
-		return -EINVAL;
-	end = start + PAGE_ALIGN(len);
-	if (end < start || (len && !PAGE_ALIGN(len)))
-		return -EINVAL;
-	if (end == start)
-		return 0;
-
-	mmap_read_lock(mm);
-	mach_charge(MADVISE, 1);
 	while (start < end) {
 		vma = find_vma(mm, start);
-		if (!vma || vma->vm_start >= end) {
-			ret = -ENOMEM;
-			break;
-		}
+		if (!vma || vma->vm_start >= end)
+			return -ENOMEM;
 		if (start < vma->vm_start) {
 			ret = -ENOMEM;
 			start = vma->vm_start;
@@ -35,6 +18,95 @@ s64 do_madvise(u64 start, u64 len, u32 behavior)
 		zap_page_range_single(vma, start, min(vma->vm_end, end) - start);
 		start = vma->vm_end;
 	}
-	mmap_read_unlock(mm);
 	return ret;
+}
+
+/* mmap_lock for writing. [start, end) of vma, which is split where it must be. */
+static int vma_change_flags(struct mm_struct *mm, struct vm_area_struct *vma, u64 start,
+			    u64 end, u64 flags)
+{
+	int err;
+
+	if (flags == vma->vm_flags)
+		return 0;
+	err = split_vma_range(mm, &vma, start, end);
+	if (err)
+		return err;
+	vma_start_write(vma);
+	vma->vm_flags = flags;
+	return 0;
+}
+
+/* mmap_lock for writing. Flags only: faults and khugepaged act on them. */
+static s64 madvise_hugepage(struct mm_struct *mm, u64 start, u64 end, u32 behavior)
+{
+	u64 set = behavior == MADV_HUGEPAGE ? VM_HUGEPAGE : VM_NOHUGEPAGE;
+	u64 clear = VM_HUGEPAGE | VM_NOHUGEPAGE, addr = start;
+	s64 ret = 0;
+
+	while (addr < end) {
+		struct vm_area_struct *vma = find_vma(mm, addr);
+		u64 next;
+		int err;
+
+		if (!vma || vma->vm_start >= end) {
+			ret = -ENOMEM;
+			break;
+		}
+		if (addr < vma->vm_start) {
+			ret = -ENOMEM;
+			addr = vma->vm_start;
+		}
+		next = min(vma->vm_end, end);
+		err = vma_change_flags(mm, vma, addr, next,
+				       (vma->vm_flags & ~clear) | set);
+		if (err)
+			return err;
+		addr = next;
+	}
+	vma_merge_range(mm, start, end);
+	return ret;
+}
+
+/*
+ * MADV_DONTNEED: the pages of private mappings are gone, those of shared ones
+ * stay in their file. MADV_HUGEPAGE and MADV_NOHUGEPAGE: whether what comes is to be huge.
+ * MADV_COLLAPSE: make huge what is there.
+ */
+s64 do_madvise(u64 start, u64 len, u32 behavior)
+{
+	struct mm_struct *mm = current->mm;
+	u64 end = start + PAGE_ALIGN(len);
+	s64 ret;
+
+	if ((start & ~PAGE_MASK) || end < start || (len && !PAGE_ALIGN(len)))
+		return -EINVAL;
+	switch (behavior) {
+	case MADV_DONTNEED:
+		if (end == start)
+			return 0;
+		mmap_read_lock(mm);
+		mach_charge(MADVISE, 1);
+		ret = madvise_dontneed(mm, start, end);
+		mmap_read_unlock(mm);
+		return ret;
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+		if (!has_transparent_hugepage())
+			return -EINVAL;
+		if (end == start)
+			return 0;
+		mmap_write_lock(mm);
+		mach_charge(MADVISE, 1);
+		ret = madvise_hugepage(mm, start, end, behavior);
+		mmap_write_unlock(mm);
+		return ret;
+	case MADV_COLLAPSE:
+		if (!has_transparent_hugepage())
+			return -EINVAL;
+		mach_charge(MADVISE, 1);
+		return madvise_collapse(mm, start, end);
+	default:
+		return -EINVAL;
+	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Taking mappings away: entries first, then the tables that held them. */
+#include "mm/huge_mm.h"
 #include "mm/mm.h"
-#include "mm/pgalloc.h"
 
 pte_t ptep_clear_flush(struct vm_area_struct *vma, u64 addr, pte_t *ptep)
 {
@@ -85,6 +85,30 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	return addr;
 }
 
+/*
+ * [addr, end) of what one PMD entry spans. Returns where it stopped: to flush, or to let
+ * others run.
+ */
+static u64 zap_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
+		       u64 addr, u64 end)
+{
+	pmd_t pmd = pmdp_get(pmdp);
+
+	if (!pmd_none(pmd) && pmd_trans_huge(pmd)) {
+		if (end - addr != HPAGE_PMD_SIZE)
+			split_huge_pmd(vma, pmdp, addr);
+		else if (zap_huge_pmd(tlb, vma, pmdp, addr))
+			return end;
+		/* Split, or another thread has zapped it, or another page is there. */
+		pmd = pmdp_get(pmdp);
+	}
+	if (pmd_none(pmd))
+		return end;
+	if (pmd_trans_huge(pmd))
+		return addr;
+	return zap_pte_range(tlb, vma, pmd, addr, end);
+}
+
 static void zap_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			  pud_t *pud, u64 addr, u64 end)
 {
@@ -106,7 +130,7 @@ static void zap_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		next = addr_end(addr, end, shift);
 		/* Zapping stops early to flush and to let others run. */
 		do {
-			addr = zap_pte_range(tlb, vma, pmdp_get(pmd), addr, next);
+			addr = zap_one_pmd(tlb, vma, pmd, addr, next);
 			cond_resched();
 		} while (addr != next);
 		pmd++;

@@ -20,6 +20,9 @@
 #define MAP_FIXED	0x10
 #define MAP_ANONYMOUS	0x20
 #define MADV_DONTNEED	4
+#define MADV_HUGEPAGE	14
+#define MADV_NOHUGEPAGE	15
+#define MADV_COLLAPSE	25
 
 /* Placement never chooses, and hints never get, an address below this. */
 #define MMAP_MIN_ADDR	0x10000UL

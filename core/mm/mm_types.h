@@ -59,7 +59,14 @@ struct page {
 	atomic_t _mapcount;	/* shared; -1: not mapped */
 	u32 flags;		/* shared: PG_* */
 	u32 index;		/* in mapping, base pages; const while mapped */
-	struct address_space *mapping;	/* const while in the page cache */
+	union {
+		struct address_space *mapping;	/* const while in the page cache */
+		/*
+		 * Tables set aside for huge pages (huge_mm.h): of a PMD table the
+		 * first, of such a table the next. The PMD table's ptl.
+		 */
+		pgtable_t deposited;
+	};
 	union {
 		spinlock_t ptl;		/* a page table's lock */
 		struct rcu_head rcu_head; /* a page table being freed */
@@ -70,6 +77,8 @@ struct page {
 #define PG_dirty	0x2
 #define PG_anon		0x4
 #define PG_swapbacked	0x8
+/* Anonymous, and mapped by this entry alone: a write needs no copy. */
+#define PG_anon_exclusive 0x10
 
 /* The page cache of one file; here always shmem. shmem.c has the tree. */
 struct address_space {
@@ -103,6 +112,7 @@ struct vm_area_struct {
 #define VM_PFNMAP	0x400UL
 #define VM_MIXEDMAP	0x10000000UL
 #define VM_HUGEPAGE	0x20000000UL
+#define VM_NOHUGEPAGE	0x40000000UL
 #define VM_HUGETLB	0x400000UL
 
 struct mm_struct {
@@ -124,6 +134,8 @@ struct mm_struct {
 	spinlock_t page_table_lock;
 	mm_context_t context;	/* arch_types.h says */
 	struct cpumask cpu_bitmap; /* shared: mm_cpumask() */
+	/* Shared: odd while fork write-protects; written under mmap_lock, write. */
+	u32 write_protect_seq;
 };
 
 #define mm_cpumask(mm) (&(mm)->cpu_bitmap)
@@ -162,6 +174,19 @@ struct task_struct {
 	X(table_batch_failed, "gather.table_batch_failed")                      \
 	X(rwsem_sleep, "rwsem.sleeps")                                          \
 	X(rwsem_spin, "rwsem.spins")                                            \
+	X(thp_fault_alloc, "vmstat.thp_fault_alloc")                            \
+	X(thp_fault_fallback, "vmstat.thp_fault_fallback")                      \
+	X(thp_split_pmd, "vmstat.thp_split_pmd")                                \
+	X(thp_collapse_alloc, "vmstat.thp_collapse_alloc")                      \
+	X(prot_pages, "protect.pages")                                          \
+	X(prot_huge_pages, "protect.huge_pages")                                \
+	X(cow_copy, "cow.copies")                                               \
+	X(cow_reuse, "cow.reuses")                                              \
+	X(gup_fast_pages, "gup.fast_pages")                                     \
+	X(gup_fast_backoff, "gup.fast_backoffs")                                \
+	X(move_ptes, "mremap.ptes")                                             \
+	X(move_tables, "mremap.tables")                                         \
+	X(move_huge, "mremap.huge_pages")                                       \
 	X(asid_rollover, "asid.rollovers")                                      \
 	X(pcid_reuse, "asid.pcid_reuses")
 
@@ -190,6 +215,8 @@ struct kernel {
 	struct pt_geometry geo;		/* const */
 	struct page *memmap;		/* const pointer */
 	u64 zero_pfn;			/* const: the page of zeroes */
+	/* Per aligned 2 MiB of memory, whether it is one huge page: page.h. */
+	u8 *huge_map;			/* const pointer; NULL: there are none */
 	struct core_cpu *cpu;		/* [nr_cpus] */
 	struct arch_root arch;		/* arch_types.h says */
 	struct task_struct *init_task;	/* const */
@@ -226,6 +253,12 @@ static __always_inline struct core_cpu *this_cpu(void)
 #define PGDIR_SHIFT (kernel()->geo.pgdir_shift)
 #define PGDIR_SIZE (1UL << PGDIR_SHIFT)
 #define PGDIR_MASK (~(PGDIR_SIZE - 1))
+
+/* A huge page. */
+#define HPAGE_PMD_ORDER (PMD_SHIFT - PAGE_SHIFT)
+#define HPAGE_PMD_NR (1UL << HPAGE_PMD_ORDER)
+#define HPAGE_PMD_SIZE PMD_SIZE
+#define HPAGE_PMD_MASK PMD_MASK
 
 #define __va(pa) ((void *)(mach_env()->phys_base + (pa)))
 #define __pa(va) ((u64)((char *)(va) - mach_env()->phys_base))

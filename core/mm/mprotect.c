@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/pgalloc.h"
-#include "mm/vma.h"
+#include "mm/huge_mm.h"
 
 /*
  * May an entry be made writable here and now, so that the next write need not
@@ -14,7 +13,7 @@ static bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)
 	if (vma->vm_flags & VM_SHARED)
 		return pte_dirty(pte);
 	return pte_pfn(pte) != kernel()->zero_pfn &&
-	       PageAnon(pfn_to_page(pte_pfn(pte)));
+	       PageAnonExclusive(pfn_to_page(pte_pfn(pte)));
 }
 
 static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
@@ -34,12 +33,15 @@ static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		tlb_flush_pte_range(tlb, addr, PAGE_SIZE);
 }
 
-static void change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+/* These return how many pages were changed. */
+
+static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			     pmd_t pmd, u64 addr, u64 end, pgprot_t newprot)
 {
 	const u32 shift = PAGE_SHIFT;
 	spinlock_t *ptl = pte_lockptr(pmd);
 	pte_t *pte = pte_offset_map(pmd, addr);
+	u64 pages = 0;
 
 	tlb_change_page_size(tlb, 1U << shift);
 	spin_lock(ptl);
@@ -51,68 +53,98 @@ static void change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		if (addr == end)
 			break;
 		change_pte(tlb, vma, pte, addr, newprot);
+		pages++;
 		pte++;
 		addr += 1UL << shift;
 	}
 	spin_unlock(ptl);
+	return pages;
 }
 
-static void change_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			     pud_t *pud, u64 addr, u64 end, pgprot_t newprot)
+/* One PMD entry; see change_huge_pmd() for what its answers mean. */
+static u64 change_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			  pmd_t *pmdp, u64 addr, u64 end, pgprot_t newprot)
 {
-	pmd_t *pmdp = pmd_offset(pud, addr);
-	u64 next;
-
-	for (; addr != end; pmdp++, addr = next) {
+	for (;;) {
 		pmd_t pmd = pmdp_get(pmdp);
+		u32 nr;
 
-		next = pmd_addr_end(addr, end);
 		if (pmd_none(pmd))
+			return 0;
+		if (!pmd_trans_huge(pmd))
+			return change_pte_range(tlb, vma, pmd, addr, end, newprot);
+		if (end - addr != HPAGE_PMD_SIZE) {
+			split_huge_pmd(vma, pmdp, addr);
 			continue;
-		change_pte_range(tlb, vma, pmd, addr, next, newprot);
-		cond_resched();
+		}
+		nr = change_huge_pmd(tlb, vma, pmdp, addr, newprot);
+		if (nr == HPAGE_PMD_NR) {
+			count_vm_event(prot_huge_pages);
+			return nr;
+		}
+		if (nr)
+			return 0;
 	}
 }
 
-static void change_pud_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+static u64 change_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			     pud_t *pud, u64 addr, u64 end, pgprot_t newprot)
+{
+	pmd_t *pmdp = pmd_offset(pud, addr);
+	u64 pages = 0, next;
+
+	for (; addr != end; pmdp++, addr = next) {
+		next = pmd_addr_end(addr, end);
+		if (pmd_none(pmdp_get(pmdp)))
+			continue;
+		pages += change_one_pmd(tlb, vma, pmdp, addr, next, newprot);
+		cond_resched();
+	}
+	return pages;
+}
+
+static u64 change_pud_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			     p4d_t *p4d, u64 addr, u64 end, pgprot_t newprot)
 {
 	pud_t *pud = pud_offset(p4d, addr);
-	u64 next;
+	u64 pages = 0, next;
 
 	for (; addr != end; pud++, addr = next) {
 		next = pud_addr_end(addr, end);
 		if (kernel()->geo.pmd_folded || !pud_none(pudp_get(pud)))
-			change_pmd_range(tlb, vma, pud, addr, next, newprot);
+			pages += change_pmd_range(tlb, vma, pud, addr, next, newprot);
 	}
+	return pages;
 }
 
-static void change_p4d_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
+static u64 change_p4d_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			     pgd_t *pgd, u64 addr, u64 end, pgprot_t newprot)
 {
 	p4d_t *p4d = p4d_offset(pgd, addr);
-	u64 next;
+	u64 pages = 0, next;
 
 	for (; addr != end; p4d++, addr = next) {
 		next = p4d_addr_end(addr, end);
 		if (kernel()->geo.pud_folded || !p4d_none(p4dp_get(p4d)))
-			change_pud_range(tlb, vma, p4d, addr, next, newprot);
+			pages += change_pud_range(tlb, vma, p4d, addr, next, newprot);
 	}
+	return pages;
 }
 
-static void change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
+static u64 change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			      u64 addr, u64 end, pgprot_t newprot)
 {
 	pgd_t *pgd = pgd_offset(vma->vm_mm, addr);
-	u64 next;
+	u64 pages = 0, next;
 
 	tlb_start_vma(tlb, vma);
 	for (; addr != end; pgd++, addr = next) {
 		next = pgd_addr_end(addr, end);
 		if (kernel()->geo.p4d_folded || !pgd_none(pgdp_get(pgd)))
-			change_p4d_range(tlb, vma, pgd, addr, next, newprot);
+			pages += change_p4d_range(tlb, vma, pgd, addr, next, newprot);
 	}
 	tlb_end_vma(tlb, vma);
+	return pages;
 }
 
 /* [start, end) lies in vma, which is split where it ends inside. */
@@ -124,21 +156,14 @@ static int mprotect_fixup(struct mmu_gather *tlb, struct vm_area_struct *vma,
 
 	if (newflags == vma->vm_flags)
 		return 0;
-	if (start > vma->vm_start) {
-		err = split_vma(mm, vma, start);
-		if (err)
-			return err;
-		vma = mm->areas[vma_index(mm, start)];
-	}
-	if (end < vma->vm_end) {
-		err = split_vma(mm, vma, end);
-		if (err)
-			return err;
-	}
+	err = split_vma_range(mm, &vma, start, end);
+	if (err)
+		return err;
 	vma_start_write(vma);
 	vma->vm_flags = newflags;
 	vma->vm_page_prot = vm_get_page_prot(newflags);
-	change_protection(tlb, vma, start, end, vma->vm_page_prot);
+	count_vm_events(prot_pages, change_protection(tlb, vma, start, end,
+						      vma->vm_page_prot));
 	return 0;
 }
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mm/page.h"
 
+#include "pgtable.h"
+
 void page_init(struct kernel *k)
 {
 	struct page *zero;
 
 	k->memmap = kzalloc(mach_env()->nr_frames * sizeof(struct page));
+	if (has_transparent_hugepage())
+		k->huge_map = kzalloc((mach_env()->nr_frames >> HPAGE_PMD_ORDER) + 1);
 	k->zero_pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
 	BUG_ON(k->zero_pfn == MACH_NO_FRAME);
 	zero = pfn_to_page(k->zero_pfn);
@@ -13,32 +17,72 @@ void page_init(struct kernel *k)
 	atomic_set(&zero->_mapcount, -1);
 }
 
-struct page *alloc_user_page(void)
+/* Of a frame that was just allocated. */
+static struct page *init_page(u64 pfn, u32 flags)
 {
-	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
-	struct page *page;
+	struct page *page = pfn_to_page(pfn);
 
-	if (pfn == MACH_NO_FRAME)
-		return NULL;
-	mach_charge(PAGE_ALLOC, 1);
-	mach_charge(ZERO_PAGE, 1);
-	page = pfn_to_page(pfn);
 	page->mapping = NULL;
-	WRITE_ONCE(page->flags, 0);
+	WRITE_ONCE(page->flags, flags);
 	atomic_set(&page->_mapcount, -1);
 	atomic_set(&page->_refcount, 1);
 	return page;
 }
 
-void __put_page(struct page *page)
+struct page *alloc_user_page(void)
 {
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
+
+	if (pfn == MACH_NO_FRAME)
+		return NULL;
+	mach_charge(PAGE_ALLOC, 1);
+	mach_charge(ZERO_PAGE, 1);
+	return init_page(pfn, 0);
+}
+
+struct page *copy_user_page(struct page *old)
+{
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, 0);
+
+	if (pfn == MACH_NO_FRAME)
+		return NULL;
+	mach_charge(PAGE_ALLOC, 1);
+	mach_charge(COPY_PAGE, 1);
+	mach_copy_frame(pfn, page_to_pfn(old));
+	return init_page(pfn, 0);
+}
+
+struct page *alloc_huge_page(bool zero)
+{
+	u64 pfn = mach_alloc_frames(HPAGE_PMD_ORDER, MACH_NODE_LOCAL,
+				    MACH_GFP_ATOMIC | (zero ? MACH_GFP_ZERO : 0));
+
+	if (pfn == MACH_NO_FRAME)
+		return NULL;
+	mach_charge(PAGE_ALLOC, 1);
+	if (zero)
+		mach_charge(ZERO_HUGE, 1);
+	kernel()->huge_map[pfn >> HPAGE_PMD_ORDER] = 1;
+	return init_page(pfn, PG_new_anon);
+}
+
+void __put_page(struct page *head)
+{
+	u64 pfn = page_to_pfn(head);
+
+	if (PageHuge(head)) {
+		mach_charge(PAGE_FREE, 1);
+		kernel()->huge_map[pfn >> HPAGE_PMD_ORDER] = 0;
+		mach_free_frames(pfn, HPAGE_PMD_ORDER, 0);
+		return;
+	}
 	/* A table, where tables are gathered like pages. */
-	if (READ_ONCE(page->flags) & PG_table) {
-		free_table_page(page);
+	if (READ_ONCE(head->flags) & PG_table) {
+		free_table_page(head);
 		return;
 	}
 	mach_charge(PAGE_FREE, 1);
-	mach_free_frames(page_to_pfn(page), 0, 0);
+	mach_free_frames(pfn, 0, 0);
 }
 
 struct page *alloc_table_page(struct mm_struct *mm)
@@ -53,6 +97,7 @@ struct page *alloc_table_page(struct mm_struct *mm)
 	page = pfn_to_page(pfn);
 	WRITE_ONCE(page->flags, PG_table);
 	atomic_set(&page->_refcount, 1);
+	page->deposited = NULL;
 	memset(&page->ptl, 0, sizeof(page->ptl));
 	atomic_long_add(PAGE_SIZE, &mm->pgtables_bytes);
 	return page;

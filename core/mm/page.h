@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pages: the memmap, reference and map counts, and pages that are tables.
+ * Pages: the memmap, reference and map counts, huge pages, and pages that are tables.
  *
  * _refcount counts who would be hurt if the page were freed: the page cache,
  * each entry that maps it, each gather that holds it. The last put_page()
  * frees. _mapcount counts entries alone, from -1, and changes under the
  * page-table lock of the entry.
+ *
+ * A huge page is a run of HPAGE_PMD_NR pages, the first of which, its head, has both
+ * counts for all of them: one for the PMD entry that maps the whole, or one for each
+ * PTE that maps a part. It is freed as a whole, when nothing of it is mapped any more:
+ * Linux breaks one up earlier only under memory pressure. Of the other pages nothing
+ * but the flags is used, and those only once they are mapped by PTEs. So a fault touches one
+ * struct page and not 512; what Linux keeps in each of them (compound_head) is a byte of
+ * huge_map for the run. It is plain: set before the page is mapped, cleared when it
+ * has no reference left; gup_fast, which looks without one, looks again.
  */
 #ifndef CORE_MM_PAGE_H
 #define CORE_MM_PAGE_H
@@ -17,22 +26,66 @@ void page_init(struct kernel *k);
 
 /* A zeroed page for user mode, one reference, not mapped; NULL: no memory. */
 struct page *alloc_user_page(void);
-void __put_page(struct page *page);
+/* A copy of old, likewise. */
+struct page *copy_user_page(struct page *old);
+/* As alloc_user_page(), huge: zeroed, or to be copied to. NULL: the caller makes do without. */
+struct page *alloc_huge_page(bool zero);
+void __put_page(struct page *head);
+
+static inline bool PageHuge(const struct page *page)
+{
+	const struct kernel *k = kernel();
+
+	return k->huge_map && k->huge_map[page_to_pfn(page) >> HPAGE_PMD_ORDER];
+}
+
+/* The page that has the counts. */
+static inline struct page *compound_head(struct page *page)
+{
+	if (!PageHuge(page))
+		return page;
+	return pfn_to_page(page_to_pfn(page) & ~(HPAGE_PMD_NR - 1));
+}
 
 static inline void get_page(struct page *page)
 {
-	atomic_inc(&page->_refcount);
+	atomic_inc(&compound_head(page)->_refcount);
 }
 
 static inline void put_page(struct page *page)
 {
-	if (atomic_dec_and_test(&page->_refcount))
-		__put_page(page);
+	struct page *head = compound_head(page);
+
+	if (atomic_dec_and_test(&head->_refcount))
+		__put_page(head);
+}
+
+static inline s32 page_count(struct page *page)
+{
+	return atomic_read(&compound_head(page)->_refcount);
 }
 
 static inline bool PageAnon(const struct page *page)
 {
 	return READ_ONCE(page->flags) & PG_anon;
+}
+
+static inline bool PageAnonExclusive(const struct page *page)
+{
+	return READ_ONCE(page->flags) & PG_anon_exclusive;
+}
+
+#define PG_new_anon (PG_anon | PG_swapbacked | PG_anon_exclusive)
+
+/* Under the page-table lock of the entry. */
+static inline void SetPageAnonExclusive(struct page *page)
+{
+	(void)mach_rmw(&page->flags, MACH_OR, PG_anon_exclusive, 0, MACH_RELAXED);
+}
+
+static inline void ClearPageAnonExclusive(struct page *page)
+{
+	(void)mach_rmw(&page->flags, MACH_AND, ~PG_anon_exclusive, 0, MACH_RELAXED);
 }
 
 /* Looks before it writes: pages are dirtied far more often than cleaned. */
@@ -46,14 +99,14 @@ static inline void set_page_dirty(struct page *page)
 static inline void page_add_rmap(struct page *page)
 {
 	mach_charge(RMAP, 1);
-	atomic_inc(&page->_mapcount);
+	atomic_inc(&compound_head(page)->_mapcount);
 }
 
 static inline void page_remove_rmap(struct page *page, struct vm_area_struct *vma)
 {
 	(void)vma;
 	mach_charge(RMAP, 1);
-	BUG_ON(atomic_add_return(-1, &page->_mapcount) < -1);
+	BUG_ON(atomic_add_return(-1, &compound_head(page)->_mapcount) < -1);
 }
 
 /* A zeroed table with its lock; NULL: no memory. */

@@ -61,6 +61,24 @@ pmd_t *pmd_alloc_path(struct mm_struct *mm, u64 addr)
 	return pud ? pmd_alloc(mm, pud, addr) : NULL;
 }
 
+pmd_t *mm_find_pmd(struct mm_struct *mm, u64 addr)
+{
+	const struct pt_geometry *geo = &kernel()->geo;
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (!geo->p4d_folded && pgd_none(pgdp_get(pgd)))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (!geo->pud_folded && p4d_none(p4dp_get(p4d)))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	if (!geo->pmd_folded && pud_none(pudp_get(pud)))
+		return NULL;
+	return pmd_offset(pud, addr);
+}
+
 int pte_alloc(struct mm_struct *mm, pmd_t *pmdp)
 {
 	if (pmd_none(pmdp_get(pmdp)) &&

@@ -89,7 +89,12 @@ static inline u64 addr_end(u64 addr, u64 end, u32 shift)
 
 /* Down to the PMD entry of addr, allocating tables; NULL: no memory. */
 pmd_t *pmd_alloc_path(struct mm_struct *mm, u64 addr);
-/* Sees to it that pmd leads to a table. 0 or -ENOMEM. */
+/* The same without allocating; NULL: a table on the way is not there. */
+pmd_t *mm_find_pmd(struct mm_struct *mm, u64 addr);
+/*
+ * Sees to it that pmd is not none; another thread may have made it a huge page. 0 or
+ * -ENOMEM.
+ */
 int pte_alloc(struct mm_struct *mm, pmd_t *pmdp);
 
 static inline void mm_dec_nr_tables(struct mm_struct *mm)

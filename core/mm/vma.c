@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/vma.h"
-
-#include "pgtable.h"
+#include "mm/huge_mm.h"
 
 KNOB_ENUM(mm_fault_lock, "mm.fault_lock", KNOB_POLICY, FAULT_LOCK_VMA,
 	  "what a page fault locks first: its VMA or the whole mm",
@@ -213,11 +211,29 @@ void vma_link(struct mm_struct *mm, struct vm_area_struct *vma)
 	areas_insert(mm, vma_index(mm, vma->vm_start), vma);
 }
 
+/* No huge page may lie across the border of two VMAs. */
+static void split_huge_pmd_across(struct vm_area_struct *vma, u64 addr)
+{
+	pmd_t *pmdp;
+	pmd_t pmd;
+
+	if (!(addr & ~HPAGE_PMD_MASK) || !vma_is_anonymous(vma) ||
+	    !has_transparent_hugepage())
+		return;
+	pmdp = mm_find_pmd(vma->vm_mm, addr);
+	if (!pmdp)
+		return;
+	pmd = pmdp_get(pmdp);
+	if (!pmd_none(pmd) && pmd_trans_huge(pmd))
+		split_huge_pmd(vma, pmdp, addr);
+}
+
 int split_vma(struct mm_struct *mm, struct vm_area_struct *vma, u64 addr)
 {
 	struct vm_area_struct *new = vm_area_alloc(mm);
 
 	vma_start_write(vma);
+	split_huge_pmd_across(vma, addr);
 	vma_start_write(new);
 	new->vm_start = addr;
 	new->vm_end = vma->vm_end;
@@ -230,6 +246,19 @@ int split_vma(struct mm_struct *mm, struct vm_area_struct *vma, u64 addr)
 	areas_insert(mm, vma_index(mm, vma->vm_start) + 1, new);
 	vma->vm_end = addr;
 	return 0;
+}
+
+int split_vma_range(struct mm_struct *mm, struct vm_area_struct **vma, u64 start, u64 end)
+{
+	int err;
+
+	if ((*vma)->vm_start < start) {
+		err = split_vma(mm, *vma, start);
+		if (err)
+			return err;
+		*vma = mm->areas[vma_index(mm, start)];
+	}
+	return (*vma)->vm_end > end ? split_vma(mm, *vma, end) : 0;
 }
 
 void vma_detach(struct mm_struct *mm, u32 i, u32 n, struct vm_area_struct **out)

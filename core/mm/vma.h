@@ -36,6 +36,8 @@ void remove_vma(struct vm_area_struct *vma);
 void vma_link(struct mm_struct *mm, struct vm_area_struct *vma);
 /* Cut in two at addr, inside it. 0 or -ENOMEM. */
 int split_vma(struct mm_struct *mm, struct vm_area_struct *vma, u64 addr);
+/* Cut so that [start, end), inside *vma, is a VMA of its own: *vma then. 0 or -ENOMEM. */
+int split_vma_range(struct mm_struct *mm, struct vm_area_struct **vma, u64 start, u64 end);
 /* Take n areas from index i out of the array; they are marked detached. */
 void vma_detach(struct mm_struct *mm, u32 i, u32 n, struct vm_area_struct **out);
 /*

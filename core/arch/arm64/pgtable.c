@@ -114,3 +114,20 @@ void ptep_set_wrprotect(struct mm_struct *mm, u64 addr, pte_t *ptep)
 		old = seen;
 	}
 }
+
+pmd_t pmdp_invalidate(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp)
+{
+	pmd_t old = pmdp_establish(vma, addr, pmdp, pmd_mkinvalid(pmdp_get(pmdp)));
+
+	flush_pmd_tlb_range(vma, addr, addr + PMD_SIZE);
+	return old;
+}
+
+/* What goes is a table, and the pages that it maps. */
+pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp)
+{
+	pmd_t old = pmdp_huge_get_and_clear(vma->vm_mm, addr, pmdp);
+
+	flush_tlb_range(vma, addr, addr + PMD_SIZE);
+	return old;
+}

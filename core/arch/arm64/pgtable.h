@@ -246,6 +246,50 @@ void ptep_set_wrprotect(struct mm_struct *mm, u64 addr, pte_t *ptep);
 #define ptep_modify_prot_commit(vma, addr, p, old, new)                         \
 	((void)(old), set_pte_at((vma)->vm_mm, addr, p, new))
 
+/* ---- huge pages: a block at level 2, 2 MiB; with 64 KiB pages that level has
+ * 512 MiB, and there are none here ----
+ */
+
+#define pmd_pte(x) __pte(pmd_val(x))
+#define pte_pmd(x) __pmd(pte_val(x))
+#define pmdp_ptep(p) ((pte_t *)(p))
+#define has_transparent_hugepage() (__geo.page_shift == 12)
+#define pfn_pmd(pfn, prot) pmd_mkhuge(pte_pmd(pfn_pte(pfn, prot)))
+#define pmd_mkhuge(x) __pmd(pmd_val(x) & ~PTE_TABLE_BIT)
+#define pmd_mkinvalid(x)                                                        \
+	__pmd((pmd_val(x) | PTE_PRESENT_INVALID) & ~PTE_VALID)
+#define pmd_modify(x, newprot) pte_pmd(pte_modify(pmd_pte(x), newprot))
+/* A leaf; no barrier, as for a page. */
+#define set_pmd_at(mm, addr, p, v)                                              \
+	((void)(mm), (void)(addr), WRITE_ONCE((p)->pmd, pmd_val(v)))
+
+#define pmdp_establish(vma, addr, p, v)                                         \
+	((void)(vma), (void)(addr),                                             \
+	 __pmd(mach_rmw(&(p)->pmd, MACH_XCHG, pmd_val(v), 0, MACH_RELAXED)))
+#define pmdp_huge_get_and_clear(mm, addr, p)                                    \
+	((void)(mm), (void)(addr),                                              \
+	 __pmd(mach_rmw(&(p)->pmd, MACH_XCHG, 0, 0, MACH_RELAXED)))
+#define pmdp_huge_get_and_clear_full(vma, addr, p, full)                        \
+	((void)(full), pmdp_huge_get_and_clear((vma)->vm_mm, addr, p))
+pmd_t pmdp_invalidate(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+/* An entry goes back in at another size or right only after its invalidation. */
+#define pmdp_invalidate_ad(vma, addr, p) pmdp_invalidate(vma, addr, p)
+#define pmdp_set_access_flags(vma, addr, p, entry, dirty)                       \
+	ptep_set_access_flags(vma, addr, pmdp_ptep(p), pmd_pte(entry), dirty)
+#define pmdp_set_wrprotect(mm, addr, p) ptep_set_wrprotect(mm, addr, pmdp_ptep(p))
+pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+
+/* ---- lockless walkers: interrupts off hold up RCU, and so the freeing of tables,
+ * and IPIs; TLBIs they do not ----
+ */
+
+#define begin_lockless_pgtbl_walk(mm, flags) ((void)(mm), local_irq_save(flags))
+#define end_lockless_pgtbl_walk(mm, flags) ((void)(mm), local_irq_restore(flags))
+#define begin_pte_lookup(mm) ((void)(mm))
+#define end_pte_lookup(mm) ((void)(mm))
+/* flush_tlb_range() drops walk caches, so a table may be moved as a whole. */
+#define arch_supports_page_table_move() true
+
 /* ptep_set_access_flags() has flushed what could fault spuriously. */
 #define flush_tlb_fix_spurious_fault(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))
 #define update_mmu_cache(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))

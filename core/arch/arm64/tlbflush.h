@@ -53,7 +53,12 @@ void __flush_tlb_range(struct vm_area_struct *vma, u64 start, u64 end, u64 strid
 #define flush_tlb_range(vma, start, end)                                        \
 	__flush_tlb_range(vma, start, end, PAGE_SIZE, false, TLBI_TTL_UNKNOWN)
 
+/* Blocks of level 2. Not last-level only: the entry may become a table. */
+#define flush_pmd_tlb_range(vma, start, end)                                    \
+	__flush_tlb_range(vma, start, end, PMD_SIZE, false, 2)
+
 /* Linux does not look at the entries here. */
+#define huge_pmd_needs_flush(oldpmd, newpmd) ((void)(oldpmd), (void)(newpmd), true)
 #define pte_needs_flush(oldpte, newpte) ((void)(oldpte), (void)(newpte), true)
 
 #endif

@@ -18,7 +18,9 @@
 	X(powerpc_lazy_tlb_shootdown)                                           \
 	X(powerpc_nested_branch)                                                \
 	X(powerpc_range_pwc)                                                    \
-	X(powerpc_set_pte_ptesync)
+	X(powerpc_set_pte_ptesync)                                              \
+	X(powerpc_pte_serialize)                                                \
+	X(powerpc_pmd_zap_flush)
 
 /* Values of powerpc_tlbie_fixups. */
 enum { FIXUPS_NONE, FIXUPS_STQ, FIXUPS_STQ_ERAT };
@@ -28,5 +30,10 @@ enum { CEILING_GT, CEILING_GE };
 enum { CPUMASK_TRIM_NONE, CPUMASK_TRIM_SINGLE, CPUMASK_TRIM_1073 };
 /* Values of powerpc_range_pwc. */
 enum { RANGE_PWC_NONE, RANGE_PWC_PMD };
+/* Values of powerpc_pte_serialize. */
+enum {
+	PTE_SERIALIZE_IPI, PTE_SERIALIZE_COUNT_IN_LOOKUP, PTE_SERIALIZE_COUNT_SPAN,
+	PTE_SERIALIZE_COUNT_PERCPU, PTE_SERIALIZE_NONE_TOLERANT,
+};
 
 #endif

@@ -20,6 +20,11 @@ typedef struct {
 	atomic_t active_cpus;
 	/* Coprocessors that translate by this PID through the nest MMU. Shared. */
 	atomic_t copros;
+	/*
+	 * Lockless walks under way, where powerpc.pte_serialize counts them in the mm.
+	 * Shared: every walk of every CPU writes it twice.
+	 */
+	atomic_t lockless_pgtbl_walkers;
 } mm_context_t;
 
 struct arch_cpu {
@@ -32,7 +37,14 @@ struct prtb_entry {
 	u64 prtb1;		/* shared: 0, no table of hash segments */
 };
 
+/* One per CPU, on a line of its own. */
+struct pgtbl_walk_counter {
+	u32 nr;			/* shared; written by its CPU with interrupts off */
+	u32 pad[15];
+};
+
 struct arch_root {
+	struct pgtbl_walk_counter *walkers; /* const pointer: [nr_cpus] */
 	struct prtb_entry *process_tb;	/* const pointer: physical memory */
 	spinlock_t pid_lock;
 	u64 *pid_map __guarded_by(pid_lock);

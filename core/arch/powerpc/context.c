@@ -25,6 +25,7 @@ const char *arch_boot(void)
 		return "POWER has base pages of 4 KiB or 64 KiB here";
 
 	root()->pid_map = kzalloc(NR_PIDS / 8);
+	root()->walkers = kzalloc(nr_cpu_ids * sizeof(root()->walkers[0]));
 	pfn = mach_alloc_frames((u32)max(PRTB_SIZE_SHIFT - (s64)PAGE_SHIFT, (s64)0),
 				MACH_NODE_LOCAL, MACH_GFP_ZERO | MACH_GFP_TABLE);
 	if (pfn == MACH_NO_FRAME)
@@ -79,6 +80,7 @@ int init_new_context(struct task_struct *tsk, struct mm_struct *mm)
 	mm->context.id = pid;
 	atomic_set(&mm->context.active_cpus, 0);
 	atomic_set(&mm->context.copros, 0);
+	atomic_set(&mm->context.lockless_pgtbl_walkers, 0);
 	WRITE_ONCE(root()->process_tb[pid].prtb0,
 		   RADIX_TREE_SIZE | (mm->pgd_pfn << PAGE_SHIFT) | RADIX_PGD_INDEX_SIZE);
 	/* Visible to every walker before any CPU loads the PID. */

@@ -234,6 +234,47 @@ pte_t ptep_modify_prot_start(struct vm_area_struct *vma, u64 addr, pte_t *ptep);
 void ptep_modify_prot_commit(struct vm_area_struct *vma, u64 addr, pte_t *ptep,
 			     pte_t old_pte, pte_t pte);
 
+/* ---- huge pages: a PMD entry with _PAGE_PTE, the same bits as a page's ---- */
+
+#define pmd_pte(x) __pte(pmd_val(x))
+#define pte_pmd(x) __pmd(pte_val(x))
+#define pmdp_ptep(p) ((pte_t *)(p))
+#define has_transparent_hugepage() true
+#define pfn_pmd(pfn, prot) pte_pmd(pfn_pte(pfn, prot))
+#define pmd_modify(x, newprot) pte_pmd(pte_modify(pmd_pte(x), newprot))
+/* Where nothing is, or an entry that hardware does not see. */
+#define set_pmd_at(mm, addr, p, v) set_pte_at(mm, addr, pmdp_ptep(p), pmd_pte(v))
+
+/*
+ * Take the entry. Up to 5.7 both wait for the walkers that may have seen it
+ * (pte_walk.h). _full, unless the mm is going, also flushes at once
+ * (powerpc.pmd_zap_flush): a fault on another CPU may hook a table in here before the
+ * gather gets to flush, and hardware must not have 2 MiB and base pages for one
+ * address, nor must what stays in the ERAT outlive the new entry.
+ */
+pmd_t pmdp_huge_get_and_clear(struct mm_struct *mm, u64 addr, pmd_t *pmdp);
+pmd_t pmdp_huge_get_and_clear_full(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp,
+				   bool full);
+pmd_t pmdp_invalidate(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+#define pmdp_invalidate_ad(vma, addr, p) pmdp_invalidate(vma, addr, p)
+bool pmdp_set_access_flags(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp,
+			   pmd_t entry, bool dirty);
+#define pmdp_set_wrprotect(mm, addr, p) ptep_set_wrprotect(mm, addr, pmdp_ptep(p))
+pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+
+/* ---- lockless walkers: pte_walk.h ---- */
+
+void __begin_lockless_pgtbl_walk(struct mm_struct *mm);
+void __end_lockless_pgtbl_walk(struct mm_struct *mm);
+#define begin_lockless_pgtbl_walk(mm, flags)                                    \
+	(local_irq_save(flags), __begin_lockless_pgtbl_walk(mm))
+#define end_lockless_pgtbl_walk(mm, flags)                                      \
+	(__end_lockless_pgtbl_walk(mm), local_irq_restore(flags))
+void begin_pte_lookup(struct mm_struct *mm);
+void end_pte_lookup(struct mm_struct *mm);
+/* Needs flush_tlb_range() to drop walk caches; both came with 5.14. */
+#define arch_supports_page_table_move() (knob(powerpc_range_pwc) == RANGE_PWC_PMD)
+
 /* Hardware has read the entry again. */
 #define flush_tlb_fix_spurious_fault(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))
 #define update_mmu_cache(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))

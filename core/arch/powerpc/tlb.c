@@ -338,11 +338,10 @@ void radix__flush_all_mm(struct mm_struct *mm)
 	__flush_all_mm(mm, false);
 }
 
-void flush_tlb_page(struct vm_area_struct *vma, u64 addr)
+void radix__flush_tlb_page_psize(struct mm_struct *mm, u64 addr, int psize)
 {
-	struct mm_struct *mm = vma->vm_mm;
-	int psize = mmu_virtual_psize();
-	struct va_range range = { addr, addr + PAGE_SIZE, psize };
+	u64 size = 1UL << mmu_psize_to_shift(psize);
+	struct va_range range = { addr, addr + size, psize };
 	enum tlb_flush_type type = flush_type_needed(mm, false);
 
 	if (type == FLUSH_TYPE_NONE)
@@ -356,6 +355,11 @@ void flush_tlb_page(struct vm_area_struct *vma, u64 addr)
 		_tlbie_va(addr, mm->context.id, psize);
 	else
 		flush_ranges_global(mm, &range, 1, false);
+}
+
+void flush_tlb_page(struct vm_area_struct *vma, u64 addr)
+{
+	radix__flush_tlb_page_psize(vma->vm_mm, addr, mmu_virtual_psize());
 }
 
 /* The pages of size 1 << shift that lie in [start, end) as a whole. */
@@ -432,6 +436,25 @@ void radix__flush_tlb_pwc_range_psize(struct mm_struct *mm, u64 start, u64 end,
 				      int psize)
 {
 	__radix__flush_tlb_range_psize(mm, start, end, psize, true);
+}
+
+void radix__flush_tlb_collapsed_pmd(struct mm_struct *mm, u64 addr)
+{
+	struct va_range range = { addr, addr + PMD_SIZE, mmu_virtual_psize() };
+	enum tlb_flush_type type;
+
+	if (PAGE_SHIFT == 12) {
+		radix__flush_all_mm(mm);
+		return;
+	}
+	type = flush_type_needed(mm, false);
+	if (type == FLUSH_TYPE_NONE)
+		return;
+	if (by_hypervisor(type))
+		pseries_rpt_invalidate(mm, H_RPTI_TYPE_ALL, H_RPTI_PAGE(range.psize),
+				       range.start, range.end);
+	else
+		flush_ranges(mm, type, &range, 1, true);
 }
 
 /* -1: not a size of pages, or not known. */

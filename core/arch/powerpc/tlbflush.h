@@ -77,6 +77,17 @@ void radix__flush_tlb_range_psize(struct mm_struct *mm, u64 start, u64 end, int 
 void radix__flush_tlb_pwc_range_psize(struct mm_struct *mm, u64 start, u64 end,
 				      int psize);
 
+/* One page of a given size. */
+void radix__flush_tlb_page_psize(struct mm_struct *mm, u64 addr, int psize);
+#define flush_pmd_tlb_range(vma, start, end)                                    \
+	radix__flush_tlb_range_psize((vma)->vm_mm, start, end, MMU_PAGE_2M)
+/*
+ * The table that maps [addr, addr + PMD_SIZE) was unhooked: its pages and the walk
+ * caches. With 64 KiB pages one by one, whatever the ceilings say; with 4 KiB
+ * pages everything of the PID.
+ */
+void radix__flush_tlb_collapsed_pmd(struct mm_struct *mm, u64 addr);
+
 /*
  * On this CPU: give mm up, if all we have of it is borrowed, and leave its mask;
  * then, or always_flush, drop everything of it. Any context.
@@ -85,5 +96,7 @@ void exit_lazy_flush_tlb(struct mm_struct *mm, bool always_flush);
 
 /* Only a change of rights, R or C: is a right or C taken away? */
 bool pte_needs_flush(pte_t oldpte, pte_t newpte);
+#define huge_pmd_needs_flush(oldpmd, newpmd)                                    \
+	pte_needs_flush(pmd_pte(oldpmd), pmd_pte(newpmd))
 
 #endif

@@ -2,6 +2,7 @@
 /* x86-64 page tables: what is not a one-liner of pgtable.h. */
 #include "pgtable.h"
 #include "mmu_context.h"
+#include "tlbflush.h"
 
 void arch_init_geometry(struct pt_geometry *geo)
 {
@@ -97,4 +98,21 @@ void ptep_set_wrprotect(struct mm_struct *mm, u64 addr, pte_t *ptep)
 	(void)addr;
 	while ((seen = cmpxchg(&ptep->pte, old, old & ~_PAGE_RW)) != old)
 		old = seen;
+}
+
+pmd_t pmdp_invalidate(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp)
+{
+	pmd_t old = pmdp_establish(vma, addr, pmdp, pmd_mkinvalid(pmdp_get(pmdp)));
+
+	flush_pmd_tlb_range(vma, addr, addr + PMD_SIZE);
+	return old;
+}
+
+/* What goes is a table, and the base pages that it maps. */
+pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp)
+{
+	pmd_t old = pmdp_huge_get_and_clear(vma->vm_mm, addr, pmdp);
+
+	flush_tlb_range(vma, addr, addr + PMD_SIZE);
+	return old;
 }

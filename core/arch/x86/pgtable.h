@@ -196,6 +196,49 @@ void ptep_set_wrprotect(struct mm_struct *mm, u64 addr, pte_t *ptep);
 #define ptep_modify_prot_commit(vma, addr, p, old, new)                         \
 	((void)(old), set_pte_at((vma)->vm_mm, addr, p, new))
 
+/* ---- huge pages: a PMD entry with PSE, which an entry in the middle of a change
+ * keeps, so that it is neither none nor a table for anybody ----
+ */
+
+#define pmd_pte(x) __pte(pmd_val(x))
+#define pte_pmd(x) __pmd(pte_val(x))
+#define pmdp_ptep(p) ((pte_t *)(p))
+#define has_transparent_hugepage() true
+#define pfn_pmd(pfn, prot) pmd_mkhuge(pte_pmd(pfn_pte(pfn, prot)))
+#define pmd_mkhuge(x) __pmd(pmd_val(x) | _PAGE_PSE)
+#define pmd_mkinvalid(x) __pmd(pmd_val(x) & ~(_PAGE_PRESENT | _PAGE_PROTNONE))
+#define pmd_modify(x, newprot)                                                  \
+	__pmd(pte_val(pte_modify(pmd_pte(x), newprot)) | (pmd_val(x) & _PAGE_PSE))
+#define set_pmd_at(mm, addr, p, v) ((void)(mm), (void)(addr), set_pmd(p, v))
+
+#define pmdp_establish(vma, addr, p, v)                                         \
+	((void)(vma), (void)(addr), __pmd(xchg(&(p)->pmd, pmd_val(v))))
+#define pmdp_huge_get_and_clear(mm, addr, p)                                    \
+	((void)(mm), (void)(addr), __pmd(xchg(&(p)->pmd, 0)))
+#define pmdp_huge_get_and_clear_full(vma, addr, p, full)                        \
+	((void)(full), pmdp_huge_get_and_clear((vma)->vm_mm, addr, p))
+pmd_t pmdp_invalidate(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+/*
+ * No flush: once the entry is not present, a CPU with a clean translation must walk to
+ * set D, and faults; one with a dirty translation may go on writing, and D is in
+ * what this returns.
+ */
+#define pmdp_invalidate_ad(vma, addr, p)                                        \
+	pmdp_establish(vma, addr, p, pmd_mkinvalid(pmdp_get(p)))
+#define pmdp_set_access_flags(vma, addr, p, entry, dirty)                       \
+	ptep_set_access_flags(vma, addr, pmdp_ptep(p), pmd_pte(entry), dirty)
+#define pmdp_set_wrprotect(mm, addr, p) ptep_set_wrprotect(mm, addr, pmdp_ptep(p))
+pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
+
+/* ---- lockless walkers: interrupts off are all it takes ---- */
+
+#define begin_lockless_pgtbl_walk(mm, flags) ((void)(mm), local_irq_save(flags))
+#define end_lockless_pgtbl_walk(mm, flags) ((void)(mm), local_irq_restore(flags))
+#define begin_pte_lookup(mm) ((void)(mm))
+#define end_pte_lookup(mm) ((void)(mm))
+/* flush_tlb_range() drops walk caches, so a table may be moved as a whole. */
+#define arch_supports_page_table_move() true
+
 /* #PF has dropped the entry that caused it. */
 #define flush_tlb_fix_spurious_fault(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))
 #define update_mmu_cache(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))

@@ -227,17 +227,29 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end, u32 stride_shi
 	}
 }
 
-bool pte_needs_flush(pte_t oldpte, pte_t newpte)
+/* on_clear: bits that matter when they go; others matter when they change. */
+static bool flags_need_flush(u64 oldval, u64 newval, u64 on_clear)
 {
-	const u64 on_clear = _PAGE_DIRTY | _PAGE_PRESENT;
 	const u64 on_change = _PAGE_RW | _PAGE_USER | _PAGE_PWT | _PAGE_PCD | _PAGE_PSE |
 			      _PAGE_GLOBAL | _PAGE_NX;
-	u64 diff = pte_val(oldpte) ^ pte_val(newpte);
+	u64 diff = oldval ^ newval;
 
 	/* Never cached. */
-	if (!(pte_val(oldpte) & _PAGE_PRESENT))
+	if (!(oldval & _PAGE_PRESENT))
 		return false;
-	if (pte_pfn(oldpte) != pte_pfn(newpte))
+	if (diff & PTE_PFN_MASK)
 		return true;
-	return (diff & pte_val(oldpte) & on_clear) || (diff & on_change);
+	return (diff & oldval & on_clear) || (diff & on_change);
+}
+
+bool pte_needs_flush(pte_t oldpte, pte_t newpte)
+{
+	return flags_need_flush(pte_val(oldpte), pte_val(newpte),
+				_PAGE_DIRTY | _PAGE_PRESENT);
+}
+
+bool huge_pmd_needs_flush(pmd_t oldpmd, pmd_t newpmd)
+{
+	return flags_need_flush(pmd_val(oldpmd), pmd_val(newpmd),
+				_PAGE_DIRTY | _PAGE_PRESENT | _PAGE_ACCESSED);
 }

@@ -44,7 +44,12 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end,
 #define flush_tlb_page(vma, a)                                                  \
 	flush_tlb_mm_range((vma)->vm_mm, (a), (a) + PAGE_SIZE, PAGE_SHIFT, false)
 
+/* In steps of base pages, as Linux does: 512 of them are above the ceiling. */
+#define flush_pmd_tlb_range(vma, start, end) flush_tlb_range(vma, start, end)
+
 /* Is a translation by old more than new allows? ACCESSED does not count. */
 bool pte_needs_flush(pte_t oldpte, pte_t newpte);
+/* Of huge pages ACCESSED does. */
+bool huge_pmd_needs_flush(pmd_t oldpmd, pmd_t newpmd);
 
 #endif
