@@ -16,6 +16,8 @@ s64 sys_mmap(u64 addr, u64 len, u32 prot, u32 flags);
 s64 sys_munmap(u64 addr, u64 len);
 s64 sys_mprotect(u64 addr, u64 len, u32 prot);
 s64 sys_madvise(u64 addr, u64 len, u32 advice);
+s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write);
+s64 sys_pte_lookup(u64 addr);
 s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity);
 void sys_exit(void) __attribute__((noreturn));
 int core_fault(u64 va, u32 flags);

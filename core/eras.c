@@ -21,10 +21,11 @@
 			"powerpc.lazy_tlb_shootdown=off"
 #define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
 /* khugepaged let gup_fast walk on in the table that it took away. */
-#define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off"
+#define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte"
 #define BEFORE_5_14	BEFORE_6_1, "powerpc.range_pwc=none"
 #define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
-#define BEFORE_5_8	BEFORE_5_12, "powerpc.pte_serialize=ipi",                \
+#define BEFORE_5_11	BEFORE_5_12, "mm.write_protect_seq=off"
+#define BEFORE_5_8	BEFORE_5_11, "powerpc.pte_serialize=ipi",                \
 			"powerpc.pmd_zap_flush=off"
 #define BEFORE_5_6	BEFORE_5_8, "mmu_gather.flush_test=end",               \
 			"powerpc.nested_branch=on"
@@ -62,7 +63,7 @@ const struct era core_eras[] = {
 	ERA("5.3",     "nested gathers flush the mm; the rwsem hands off",
 	    BEFORE_5_4, REPEAT_DOUBLE, NULL),
 	ERA("5.8",     "gathers know what levels they cleared",
-	    BEFORE_5_12, REPEAT_DOUBLE, NULL),
+	    BEFORE_5_11, REPEAT_DOUBLE, NULL),
 	ERA("5.14",    "thread S2",
 	    BEFORE_6_1, REPEAT_DOUBLE, NULL),
 	ERA("6.0",     "thread S4",

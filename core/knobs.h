@@ -28,6 +28,8 @@
 	X(mm_munmap_downgrade)                                                  \
 	X(mm_delayed_rmap)                                                      \
 	X(mm_collapse_sync)                                                     \
+	X(mm_gup_recheck)                                                       \
+	X(mm_write_protect_seq)                                                 \
 	ARCH_KNOBS(X)
 
 enum core_knob {

@@ -101,6 +101,8 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.mprotect = sys_mprotect,
 			.madvise = sys_madvise,
 			.mremap = NULL,		/* not there */
+			.gup_fast = sys_gup_fast,
+			.pte_lookup = sys_pte_lookup,
 			.clone = sys_clone,
 			.exit = sys_exit,
 		},

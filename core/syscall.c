@@ -79,6 +79,24 @@ s64 sys_madvise(u64 addr, u64 len, u32 advice)
 	return ret;
 }
 
+s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = gup_fast_and_put(addr, nr_pages, write);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_pte_lookup(u64 addr)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = pte_lookup(addr);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
 s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity)
 {
 	u32 ctx = syscall_enter();

@@ -33,6 +33,9 @@ s64 do_mmap(u64 addr, u64 len, u32 prot, u32 flags);
 s64 vm_munmap(u64 addr, u64 len);
 s64 do_mprotect(u64 start, u64 len, u32 prot);
 s64 do_madvise(u64 start, u64 len, u32 behavior);
+/* gup.c; core_syscalls.gup_fast and .pte_lookup. */
+s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write);
+s64 pte_lookup(u64 addr);
 
 /* munmap of [start, end) under the mmap_lock, write, which stays held. */
 int do_munmap(struct mm_struct *mm, u64 start, u64 end);
