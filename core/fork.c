@@ -67,20 +67,37 @@ static void thread_start(void *arg)
 	sys_exit();
 }
 
+/* A copy of the current address space; NULL: no memory. */
+static struct mm_struct *dup_mm(void)
+{
+	struct mm_struct *mm = mm_alloc();
+
+	if (mm && dup_mmap(mm, current->mm)) {
+		mmput(mm);
+		return NULL;
+	}
+	return mm;
+}
+
 s64 do_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity)
 {
 	struct mm_struct *mm = current->mm;
 	struct task_struct *task;
 	u32 tid;
 
-	/* Threads only: fork is not there yet. */
-	if (flags != CORE_CLONE_VM)
+	if (flags & ~CORE_CLONE_VM)
 		return -EINVAL;
 	mach_charge(CLONE, 1);
+	if (flags & CORE_CLONE_VM) {
+		atomic_inc(&mm->mm_users);
+	} else {
+		mm = dup_mm();
+		if (!mm)
+			return -ENOMEM;
+	}
 	task = task_alloc(mm);
 	task->fn = fn;
 	task->arg = arg;
-	atomic_inc(&mm->mm_users);
 	tid = mach_thread_create(task, thread_start, task, affinity);
 	if (!tid) {
 		mmput(mm);

@@ -36,6 +36,8 @@ s64 do_madvise(u64 start, u64 len, u32 behavior);
 /* gup.c; core_syscalls.gup_fast and .pte_lookup. */
 s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write);
 s64 pte_lookup(u64 addr);
+/* fork.c: mm, which nobody can reach yet, becomes a copy of oldmm. 0 or -ENOMEM. */
+int dup_mmap(struct mm_struct *mm, struct mm_struct *oldmm);
 
 /* munmap of [start, end) under the mmap_lock, write, which stays held. */
 int do_munmap(struct mm_struct *mm, u64 start, u64 end);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fork: the child gets the areas of its parent, and its private pages, copy-on-write.
+ *
+ * Each entry that may be written loses that right in both, and the page the mark that says
+ * that it is mapped once; the first write, by either, then copies (do_wp_page()). The parent's
+ * other threads may hold translations with the right until the flush at the end, under the
+ * mmap_lock still: a write that slips in before it is one before the fork.
+ *
+ *	thread of the parent		fork
+ *	  caches a writable entry
+ *					  write-protects it
+ *	  writes: both see it		  copies it to the child
+ *					  flush_tlb_mm(oldmm); unlock
+ *	  writes: faults, copies
+ *
+ * Shared mappings are not copied: the child faults them in from the file.
+ */
+#include "mm/huge_mm.h"
+#include "mm/mmap_lock.h"
+
+struct copy {
+	struct mm_struct *dst_mm, *src_mm;
+	struct vm_area_struct *src_vma;
+};
+
+/* One present entry, under both locks. */
+static void copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64 addr)
+{
+	pte_t pte = ptep_get(src_pte);
+
+	mach_charge(PROT_PTE, 1);
+	if (pte_pfn(pte) != kernel()->zero_pfn) {
+		struct page *page = pfn_to_page(pte_pfn(pte));
+
+		get_page(page);
+		page_add_rmap(page);
+		ClearPageAnonExclusive(page);
+	}
+	if (pte_write(pte)) {
+		/* In place: hardware may set A or D at any time. */
+		ptep_set_wrprotect(c->src_mm, addr, src_pte);
+		pte = pte_wrprotect(ptep_get(src_pte));
+	}
+	set_pte_at(c->dst_mm, addr, dst_pte, pte_mkold(pte));
+}
+
+static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 addr, u64 end)
+{
+	spinlock_t *src_ptl = pte_lockptr(src_pmd), *dst_ptl;
+	pte_t *src_pte = pte_offset_map(src_pmd, addr), *dst_pte;
+
+	if (pte_alloc(c->dst_mm, dst_pmd))
+		return -ENOMEM;
+	dst_pte = pte_offset_map(pmdp_get(dst_pmd), addr);
+	dst_ptl = pte_lockptr(pmdp_get(dst_pmd));
+	/* Nobody else can reach the child's, so this order cannot deadlock. */
+	spin_lock(dst_ptl);
+	spin_lock(src_ptl);
+	while (addr != end) {
+		u32 none = mach_scan_zero(&src_pte->pte, (u32)((end - addr) >> PAGE_SHIFT));
+
+		src_pte += none;
+		dst_pte += none;
+		addr += (u64)none << PAGE_SHIFT;
+		if (addr == end)
+			break;
+		if (!pte_none(ptep_get(src_pte)))
+			copy_present_pte(c, dst_pte, src_pte, addr);
+		src_pte++;
+		dst_pte++;
+		addr += PAGE_SIZE;
+	}
+	spin_unlock(src_ptl);
+	spin_unlock(dst_ptl);
+	return 0;
+}
+
+/* [addr, end) of what one PMD entry spans. */
+static int copy_one_pmd(struct copy *c, pmd_t *src_pmd, u64 addr, u64 end)
+{
+	pmd_t *dst_pmd, pmd = pmdp_get(src_pmd);
+	int err;
+
+	if (pmd_none(pmd))
+		return 0;
+	dst_pmd = pmd_alloc_path(c->dst_mm, addr);
+	if (!dst_pmd)
+		return -ENOMEM;
+	if (pmd_trans_huge(pmd)) {
+		err = copy_huge_pmd(c->dst_mm, dst_pmd, src_pmd, addr, c->src_vma);
+		if (err != -EAGAIN)
+			return err;
+		pmd = pmdp_get(src_pmd);
+		if (pmd_none(pmd))
+			return 0;
+	}
+	return copy_pte_range(c, dst_pmd, pmd, addr, end);
+}
+
+static int copy_page_range(struct copy *c)
+{
+	u64 addr = c->src_vma->vm_start, end = c->src_vma->vm_end, next;
+
+	for (; addr < end; addr = next) {
+		pmd_t *src_pmd = mm_find_pmd(c->src_mm, addr);
+		int err;
+
+		/* No PMD table: on to the next one. */
+		next = src_pmd ? pmd_addr_end(addr, end) : pud_addr_end(addr, end);
+		if (!src_pmd)
+			continue;
+		err = copy_one_pmd(c, src_pmd, addr, next);
+		if (err)
+			return err;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* mmap_lock of oldmm, for writing. */
+static int dup_areas(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	for (u32 i = 0; i < oldmm->map_count; i++) {
+		struct vm_area_struct *old = oldmm->areas[i], *vma = vm_area_alloc(mm);
+		struct copy c = { .dst_mm = mm, .src_mm = oldmm, .src_vma = old };
+		int err;
+
+		mach_charge(FORK_MM, 1);
+		/* Until the unlock no fault may come between the copies. */
+		vma_start_write(old);
+		vma->vm_start = old->vm_start;
+		vma->vm_end = old->vm_end;
+		vma->vm_flags = old->vm_flags;
+		vma->vm_page_prot = old->vm_page_prot;
+		vma->vm_pgoff = old->vm_pgoff;
+		vma->vm_file = old->vm_file;
+		if (vma->vm_file)
+			get_file(vma->vm_file);
+		vma_link(mm, vma);
+		err = vma_is_anonymous(old) ? copy_page_range(&c) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int dup_mmap(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	int err;
+
+	mmap_write_lock(oldmm);
+	mmap_write_lock(mm);
+	/* gup_fast that began before, or begins now, gives up. */
+	WRITE_ONCE(oldmm->write_protect_seq, READ_ONCE(oldmm->write_protect_seq) + 1);
+	smp_wmb();
+	err = dup_areas(mm, oldmm);
+	smp_wmb();
+	WRITE_ONCE(oldmm->write_protect_seq, READ_ONCE(oldmm->write_protect_seq) + 1);
+	flush_tlb_mm(oldmm);
+	mmap_write_unlock(mm);
+	mmap_write_unlock(oldmm);
+	return err;
+}
