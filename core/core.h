@@ -16,6 +16,7 @@ s64 sys_mmap(u64 addr, u64 len, u32 prot, u32 flags);
 s64 sys_munmap(u64 addr, u64 len);
 s64 sys_mprotect(u64 addr, u64 len, u32 prot);
 s64 sys_madvise(u64 addr, u64 len, u32 advice);
+s64 sys_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr);
 s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write);
 s64 sys_pte_lookup(u64 addr);
 s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity);

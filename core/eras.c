@@ -32,6 +32,7 @@
 #define BEFORE_5_4	BEFORE_5_6, "powerpc.tlbie_fixups=stq"
 #define BEFORE_5_3	BEFORE_5_4, "mm.rwsem=xadd"
 #define BEFORE_4_20	BEFORE_5_3, "mm.munmap_downgrade=off",                  \
+			"mm.mremap_flush=after_unlock",                         \
 			"arm64.max_tlbi_ops=1024"
 #define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free"
 #define BEFORE_4_18	BEFORE_4_19, "powerpc.nested_branch=off",               \

@@ -30,6 +30,7 @@
 	X(mm_collapse_sync)                                                     \
 	X(mm_gup_recheck)                                                       \
 	X(mm_write_protect_seq)                                                 \
+	X(mm_mremap_flush)                                                      \
 	ARCH_KNOBS(X)
 
 enum core_knob {

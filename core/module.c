@@ -100,7 +100,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.munmap = sys_munmap,
 			.mprotect = sys_mprotect,
 			.madvise = sys_madvise,
-			.mremap = NULL,		/* not there */
+			.mremap = sys_mremap,
 			.gup_fast = sys_gup_fast,
 			.pte_lookup = sys_pte_lookup,
 			.clone = sys_clone,

@@ -79,6 +79,15 @@ s64 sys_madvise(u64 addr, u64 len, u32 advice)
 	return ret;
 }
 
+s64 sys_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_mremap(addr, old_len, new_len, flags, new_addr);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
 s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write)
 {
 	u32 ctx = syscall_enter();

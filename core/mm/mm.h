@@ -23,6 +23,8 @@
 #define MADV_HUGEPAGE	14
 #define MADV_NOHUGEPAGE	15
 #define MADV_COLLAPSE	25
+#define MREMAP_MAYMOVE	1
+#define MREMAP_FIXED	2
 
 /* Placement never chooses, and hints never get, an address below this. */
 #define MMAP_MIN_ADDR	0x10000UL
@@ -33,6 +35,8 @@ s64 do_mmap(u64 addr, u64 len, u32 prot, u32 flags);
 s64 vm_munmap(u64 addr, u64 len);
 s64 do_mprotect(u64 start, u64 len, u32 prot);
 s64 do_madvise(u64 start, u64 len, u32 behavior);
+/* mremap.c */
+s64 do_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr);
 /* gup.c; core_syscalls.gup_fast and .pte_lookup. */
 s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write);
 s64 pte_lookup(u64 addr);

@@ -48,8 +48,7 @@ static u64 unmapped_area(struct mm_struct *mm, u64 len)
 	return mm->task_size - low >= len ? low : 0;
 }
 
-/* Where to map len bytes: at the hint if that is free. Or a negative error. */
-static s64 get_unmapped_area(struct mm_struct *mm, u64 addr, u64 len, u32 flags)
+s64 get_unmapped_area(struct mm_struct *mm, u64 addr, u64 len, u32 flags)
 {
 	if (len > mm->task_size)
 		return -ENOMEM;

@@ -32,6 +32,11 @@ void vm_area_free(struct vm_area_struct *vma);
 /* Also drops its file. */
 void remove_vma(struct vm_area_struct *vma);
 
+/*
+ * Where to map len bytes: at the hint if that is free, or MAP_FIXED says so. Or a negative
+ * error.
+ */
+s64 get_unmapped_area(struct mm_struct *mm, u64 addr, u64 len, u32 flags);
 /* Puts a new VMA in. */
 void vma_link(struct mm_struct *mm, struct vm_area_struct *vma);
 /* Cut in two at addr, inside it. 0 or -ENOMEM. */
