@@ -89,6 +89,23 @@ static s64 native_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return madvise((void *)(uintptr_t)addr, len, (int)advice) ? -errno : 0;
 }
 
+/* Waking nobody on a word that may be shared: the kernel takes its page to tell. */
+static s64 native_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
+{
+	(void)w;
+	for (u32 i = 0; i < nr_pages; i++)
+		if (syscall(SYS_futex, addr, FUTEX_WAKE, 1, NULL, NULL, 0) < 0)
+			return -errno;
+	return nr_pages;
+}
+
+static s64 native_pte_lookup(struct wl *w, u64 addr)
+{
+	(void)w;
+	(void)addr;
+	return -ENOSYS;
+}
+
 static int native_store(struct wl *w, u64 addr, u8 val)
 {
 	(void)w;
@@ -324,11 +341,19 @@ static void native_report(struct wl *w, const char *name, double value)
 	figures_add(&native_of(w)->figures, name, value);
 }
 
+static void native_report_timed(struct wl *w, const char *name, enum wl_timed kind,
+				double n)
+{
+	figures_add_timed(&native_of(w)->figures, name, kind, n);
+}
+
 static const struct wl_ops native_ops = {
 	.mmap = native_mmap,
 	.munmap = native_munmap,
 	.mprotect = native_mprotect,
 	.madvise = native_madvise,
+	.gup_fast = native_gup_fast,
+	.pte_lookup = native_pte_lookup,
 	.store = native_store,
 	.load = native_load,
 	.copy = native_copy,
@@ -346,6 +371,7 @@ static const struct wl_ops native_ops = {
 	.window_close = native_window_close,
 	.stopping = native_stopping,
 	.report = native_report,
+	.report_timed = native_report_timed,
 };
 
 /* -------------------------------------------------------------------- run */
@@ -379,7 +405,7 @@ static void native_metrics(struct native *n, struct metrics *ms)
 			metrics_set(ms, "chase_loads_per_s",
 				    (double)n->chase_loads / real_s);
 	}
-	figures_set(&n->figures, ms);
+	figures_set(&n->figures, real_s, ms);
 	metrics_set(ms, "rusage.minor_faults", (double)(b->ru_minflt - a->ru_minflt));
 	metrics_set(ms, "rusage.voluntary_switches", (double)(b->ru_nvcsw - a->ru_nvcsw));
 	metrics_set(ms, "rusage.involuntary_switches",

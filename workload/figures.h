@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "report/metrics.h"
+#include "workload/workload.h"
 
 #define FIGURES_MAX 16
 
@@ -16,6 +17,8 @@ struct figures {
 	u32 n;
 	const char *name[FIGURES_MAX];	/* string constants of the workload */
 	double value[FIGURES_MAX];
+	bool timed[FIGURES_MAX];
+	enum wl_timed kind[FIGURES_MAX];
 };
 
 static inline void figures_add(struct figures *f, const char *name, double value)
@@ -25,10 +28,36 @@ static inline void figures_add(struct figures *f, const char *name, double value
 	f->value[f->n++] = value;
 }
 
-static inline void figures_set(const struct figures *f, struct metrics *ms)
+static inline void figures_add_timed(struct figures *f, const char *name,
+				     enum wl_timed kind, double n)
+{
+	f->timed[f->n] = true;
+	f->kind[f->n] = kind;
+	figures_add(f, name, n);
+}
+
+static inline double figure_value(const struct figures *f, u32 i, double window_s)
+{
+	double n = f->value[i];
+
+	if (!f->timed[i])
+		return n;
+	switch (f->kind[i]) {
+	case WL_WINDOW_S:
+		return n * window_s;
+	case WL_WINDOW_US_PER:
+		return n > 0 ? 1e6 * window_s / n : 0;
+	case WL_PER_S:
+		break;
+	}
+	return window_s > 0 ? n / window_s : 0;
+}
+
+static inline void figures_set(const struct figures *f, double window_s,
+			       struct metrics *ms)
 {
 	for (u32 i = 0; i < f->n; i++)
-		metrics_set(ms, f->name[i], f->value[i]);
+		metrics_set(ms, f->name[i], figure_value(f, i, window_s));
 }
 
 /*

@@ -6,5 +6,6 @@ const struct workload *const workloads[] = {
 	&workload_dontneed,
 	&workload_mmap5,
 	&workload_ebizzy,
+	&workload_munmap_thp,
 	NULL,
 };

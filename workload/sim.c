@@ -99,6 +99,16 @@ static s64 sim_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return sys(w)->madvise(addr, len, advice);
 }
 
+static s64 sim_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
+{
+	return sys(w)->gup_fast(addr, nr_pages, true);
+}
+
+static s64 sim_pte_lookup(struct wl *w, u64 addr)
+{
+	return sys(w)->pte_lookup(addr);
+}
+
 /* -------------------------------------------------------------- user mode */
 
 static int sim_signal(struct wl *w, int sig)
@@ -350,11 +360,18 @@ static void sim_report(struct wl *w, const char *name, double value)
 	figures_add(&sim_of(w)->figures, name, value);
 }
 
+static void sim_report_timed(struct wl *w, const char *name, enum wl_timed kind, double n)
+{
+	figures_add_timed(&sim_of(w)->figures, name, kind, n);
+}
+
 static const struct wl_ops sim_ops = {
 	.mmap = sim_mmap,
 	.munmap = sim_munmap,
 	.mprotect = sim_mprotect,
 	.madvise = sim_madvise,
+	.gup_fast = sim_gup_fast,
+	.pte_lookup = sim_pte_lookup,
 	.store = sim_store,
 	.load = sim_load,
 	.copy = sim_copy,
@@ -372,6 +389,7 @@ static const struct wl_ops sim_ops = {
 	.window_close = sim_window_close,
 	.stopping = sim_stopping,
 	.report = sim_report,
+	.report_timed = sim_report_timed,
 };
 
 /* ---------------------------------------------------------------- figures */
@@ -531,7 +549,7 @@ static void sim_metrics(struct sim *sim, struct metrics *ms)
 	u32 n = machine_core_stats(sim->machine, cs, TLBLAB_MAX_KNOBS);
 
 	set_times(ms, sim, st);
-	figures_set(&sim->figures, ms);
+	figures_set(&sim->figures, seconds(st->window_ps), ms);
 	set_counts(ms, sim, st);
 	for (u32 i = 0; i < MACH_NR_ACCOUNTS; i++)
 		set_named(ms, "account.", machine_account_name(i),

@@ -26,6 +26,14 @@
 #define WL_MAP_FIXED		0x10
 #define WL_MAP_ANONYMOUS	0x20
 #define WL_MADV_DONTNEED	4
+#define WL_MADV_HUGEPAGE	14
+
+/* Figures that need the length of the window, which no workload knows. */
+enum wl_timed {
+	WL_WINDOW_S,		/* n times the window, in seconds */
+	WL_WINDOW_US_PER,	/* microseconds of the window for each of n */
+	WL_PER_S,		/* n per second of it */
+};
 
 struct wl;
 
@@ -36,6 +44,13 @@ struct wl_ops {
 	s64 (*munmap)(struct wl *w, u64 addr, u64 len);
 	s64 (*mprotect)(struct wl *w, u64 addr, u64 len, u32 prot);
 	s64 (*madvise)(struct wl *w, u64 addr, u64 len, u32 advice);
+	/*
+	 * Lockless walks of the kernel: gup_fast() takes and drops nr_pages pages
+	 * (natively a futex operation, which takes one); pte_lookup() reads the entry of
+	 * addr (natively -ENOSYS).
+	 */
+	s64 (*gup_fast)(struct wl *w, u64 addr, u32 nr_pages);
+	s64 (*pte_lookup)(struct wl *w, u64 addr);
 
 	/*
 	 * One byte. 0, or a signal number when the access kills the thread. In
@@ -84,6 +99,8 @@ struct wl_ops {
 	bool (*stopping)(struct wl *w);
 	/* A figure of the workload's own, under metrics; call once, at the end. */
 	void (*report)(struct wl *w, const char *name, double value);
+	void (*report_timed)(struct wl *w, const char *name, enum wl_timed kind,
+			     double n);
 };
 
 enum wl_param_kind { WL_INT, WL_SIZE, WL_ADDR, WL_ENUM };

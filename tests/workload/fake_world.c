@@ -64,7 +64,7 @@ static s64 fake_mprotect(struct wl *w, u64 addr, u64 len, u32 prot)
 
 static s64 fake_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 {
-	assert(advice == WL_MADV_DONTNEED);
+	assert(advice == WL_MADV_DONTNEED || advice == WL_MADV_HUGEPAGE);
 	record(w, FAKE_MADVISE, addr, len);
 	return 0;
 }
@@ -220,6 +220,26 @@ static void fake_report(struct wl *w, const char *name, double value)
 	(void)value;
 }
 
+static void fake_report_timed(struct wl *w, const char *name, enum wl_timed kind, double n)
+{
+	(void)kind;
+	fake_report(w, name, n);
+}
+
+static s64 fake_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
+{
+	(void)w;
+	(void)addr;
+	return nr_pages;
+}
+
+static s64 fake_pte_lookup(struct wl *w, u64 addr)
+{
+	(void)w;
+	(void)addr;
+	return 1;
+}
+
 static const struct wl_ops fake_ops = {
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,
@@ -229,6 +249,8 @@ static const struct wl_ops fake_ops = {
 	.get_word = fake_get, .wait_word = fake_wait, .loop_cost = fake_loop_cost,
 	.alloc = fake_alloc, .window_open = fake_open, .window_close = fake_close,
 	.stopping = fake_stopping, .report = fake_report,
+	.report_timed = fake_report_timed,
+	.gup_fast = fake_gup_fast, .pte_lookup = fake_pte_lookup,
 };
 
 static void run_main(struct wl *w, void *arg)

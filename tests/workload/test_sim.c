@@ -320,6 +320,62 @@ static void test_hang(void **state)
 	free(good);
 }
 
+/* Thread S1 in small: 32 huge pages on 8 CPUs. Frees it by itself. */
+static double munmap_thp_ipis(const char *serialize, u64 walkers, u64 walk, double *walks)
+{
+	struct lab *l = lab_make("power9-guest128", "5.3", &workload_munmap_thp, 8);
+	double ipis;
+
+	set(l, "size", 64 << 20);
+	set(l, "walkers", walkers);
+	set(l, "walk", walk);
+	l->setup.pin = true;
+	knob(l, "powerpc.pte_serialize", serialize);
+	assert_int_equal(run(l), RUN_OK);
+	assert_true(get(l, "ops") == 32);
+	assert_true(get(l, "munmap_s") == get(l, "real_s"));
+	*walks = walkers ? get(l, "walks_per_s") * get(l, "real_s") : 0;
+	ipis = get(l, "flush.ipi");
+	free(l);
+	return ipis;
+}
+
+static void test_munmap_thp(void **state)
+{
+	enum { LOOKUP, GUP_FAST };
+	double walks, ipis;
+
+	(void)state;
+	/* Each of the 32 interrupts the seven others. */
+	assert_true(munmap_thp_ipis("ipi", 0, LOOKUP, &walks) == 32 * 7);
+	assert_true(munmap_thp_ipis("none_tolerant", 4, LOOKUP, &walks) == 0);
+	assert_true(walks > 10);
+	/* No walker: no interrupt. */
+	assert_true(munmap_thp_ipis("count_in_lookup", 0, LOOKUP, &walks) == 0);
+	assert_true(munmap_thp_ipis("count_percpu", 0, LOOKUP, &walks) == 0);
+	/* Somebody walks: all seven, or, if each CPU has a count, those who do. */
+	ipis = munmap_thp_ipis("count_span", 4, LOOKUP, &walks);
+	assert_true(ipis > 0 && (u64)ipis % 7 == 0);
+	ipis = munmap_thp_ipis("count_percpu", 4, LOOKUP, &walks);
+	assert_true(ipis > 0 && ipis < 32 * 4);
+	/* What the patch as posted does not see. */
+	assert_true(munmap_thp_ipis("count_in_lookup", 4, GUP_FAST, &walks) == 0);
+	assert_true(walks > 10);
+}
+
+/* With 64K pages arm64 has none of 2 MiB: the workload fails, and says so. */
+static void test_no_huge_pages(void **state)
+{
+	struct lab *l = lab_make("arm64-46", "6.12", &workload_munmap_thp, 1);
+
+	(void)state;
+	set(l, "size", 4 << 20);
+	assert_int_equal(run_simulated(&l->setup, &l->metrics, l->error, sizeof(l->error)),
+			 RUN_FAILED);
+	assert_non_null(strstr(l->error, "MADV_HUGEPAGE"));
+	free(l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -333,6 +389,8 @@ int main(void)
 		cmocka_unit_test(test_time_limit),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_hang),
+		cmocka_unit_test(test_munmap_thp),
+		cmocka_unit_test(test_no_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
