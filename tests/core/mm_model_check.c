@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What must hold of the page tables after every operation:
+ *
+ *	nothing is mapped outside of the VMAs, and nothing with more rights than they give;
+ *	what was written is there;
+ *	pages of different contents are different, unless one is a copy by fork;
+ *	a page has as many references, and as many mappings, as entries lead to it;
+ *	a page that is marked as this entry's alone is in one address space;
+ *	each huge page has a table set aside, and pgtables_bytes counts them all.
+ */
+#include "mm_model.h"
+
+static u64 peek(const void *p)
+{
+	return *(const volatile u64 *)p;
+}
+
+/* One entry that maps page i of process p to pfn. */
+static bool check_entry(struct model *m, u32 p, u32 i, u64 pfn, pte_t pte)
+{
+	const struct model_page *mp = &m->proc[p].page[i];
+	u32 other;
+
+	if (m->counts_only)
+		return true;
+	if (!mp->mapped)
+		return model_fail(m, "process %u page %u: mapped, but unmapped", p, i);
+	if (pte_write(pte) && !(mp->prot & PROT_WRITE))
+		return model_fail(m, "process %u page %u: writable", p, i);
+	if (pfn >= MAX_FRAMES)
+		return model_fail(m, "no such frame");
+	if (pfn == kernel()->zero_pfn) {
+		if (mp->contents || pte_write(pte))
+			return model_fail(m, "process %u page %u: zeroes, or writable ones",
+					  p, i);
+		return true;
+	}
+	other = m->contents[pfn];
+	if (m->owners[pfn] && other != mp->contents)
+		return model_fail(m, "process %u page %u: shares a frame with other contents",
+				  p, i);
+	if (m->owners[pfn] & (1U << p))
+		return model_fail(m, "process %u page %u: its frame is mapped twice", p, i);
+	if (m->owners[pfn] && pte_write(pte))
+		return model_fail(m, "process %u page %u: shared, but writable", p, i);
+	m->contents[pfn] = mp->contents;
+	m->owners[pfn] |= 1U << p;
+	return true;
+}
+
+static void count_entry(struct model *m, u64 pfn)
+{
+	if (pfn != kernel()->zero_pfn)
+		m->entries[page_to_pfn(compound_head(pfn_to_page(pfn)))]++;
+}
+
+/* The pages of one PMD entry, from page i on; adds up tables and huge pages. */
+static bool check_pmd(struct model *m, u32 p, u32 i, pmd_t pmd, u32 *tables, u32 *huge)
+{
+	u32 per_pmd = (u32)HPAGE_PMD_NR;
+	bool leaf = !pmd_none(pmd) && pmd_trans_huge(pmd);
+
+	*tables += !pmd_none(pmd);
+	*huge += leaf;
+	if (leaf)
+		count_entry(m, pmd_pfn(pmd));
+	for (u32 k = 0; k < per_pmd; k++) {
+		pte_t pte = { 0 };
+		u64 pfn;
+
+		if (leaf)
+			pte = pmd_pte(pmd);
+		else if (!pmd_none(pmd))
+			pte = __pte(peek((pte_t *)page_to_virt(pmd_page(pmd)) + k));
+		if (pte_none(pte)) {
+			if (m->proc[p].page[i + k].contents)
+				return model_fail(m, "process %u page %u: lost", p, i + k);
+			continue;
+		}
+		pfn = leaf ? pmd_pfn(pmd) + k : pte_pfn(pte);
+		if (!leaf)
+			count_entry(m, pfn);
+		if (!check_entry(m, p, i + k, pfn, pte))
+			return false;
+	}
+	return true;
+}
+
+/* All in one PMD table, since the window is. */
+static bool check_tables(struct model *m, u32 p, pmd_t *first, u32 tables, u32 huge)
+{
+	const struct mm_struct *mm = m->proc[p].agent->mm;
+	u32 deposited = 0, upper = kernel()->geo.pud_folded ? 1 : 2;
+	struct page *t;
+
+	if (first)
+		for (t = virt_to_page(first)->deposited; t; t = t->deposited)
+			deposited++;
+	if (deposited != huge)
+		return model_fail(m, "process %u: %u huge pages, %u tables set aside", p,
+				  huge, deposited);
+	if (!first)
+		return true;
+	if ((u64)mm->pgtables_bytes.counter != (tables + upper) * PAGE_SIZE)
+		return model_fail(m, "process %u: pgtables_bytes %lld, of %u tables", p,
+				  (long long)mm->pgtables_bytes.counter, tables + upper);
+	return true;
+}
+
+static bool check_proc(struct model *m, u32 p)
+{
+	struct mm_struct *mm = m->proc[p].agent->mm;
+	u32 tables = 0, huge = 0, per_pmd = (u32)HPAGE_PMD_NR;
+	pmd_t *first = mm_find_pmd(mm, MODEL_BASE);
+
+	for (u32 i = 0; i < m->nr_pages; i += per_pmd) {
+		pmd_t pmd = __pmd(first ? peek(first + i / per_pmd) : 0);
+
+		if (!check_pmd(m, p, i, pmd, &tables, &huge))
+			return false;
+	}
+	return check_tables(m, p, first, tables, huge);
+}
+
+static bool check_frame(struct model *m, u64 pfn)
+{
+	struct page *page = pfn_to_page(pfn);
+	u32 owners = m->owners[pfn];
+
+	if (m->entries[pfn] && (page->_refcount.counter != m->entries[pfn] ||
+				page->_mapcount.counter + 1 != m->entries[pfn]))
+		return model_fail(m, "frame %llu: %u entries, %d references, %d mappings",
+				  (unsigned long long)pfn, m->entries[pfn],
+				  page->_refcount.counter, page->_mapcount.counter + 1);
+	if ((owners & (owners - 1)) && PageAnonExclusive(page) &&
+	    page == compound_head(page))
+		return model_fail(m, "frame %llu: exclusive, but shared",
+				  (unsigned long long)pfn);
+	return true;
+}
+
+bool model_check(struct model *m)
+{
+	memset(m->entries, 0, sizeof(m->entries));
+	memset(m->owners, 0, sizeof(m->owners));
+	for (u32 p = 0; p < MAX_PROCS; p++)
+		if (m->proc[p].alive && !check_proc(m, p))
+			return false;
+	for (u64 pfn = 0; pfn < mach_env()->nr_frames; pfn++)
+		if (!check_frame(m, pfn))
+			return false;
+	return true;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Property tests: random operations beside a model, and that all memory comes back. */
+#include "mm_model.h"
+
+#define RUNS 12
+#define STEPS 400
+#define NR_REACHED 10
+
+static struct model model;
+
+static const char *machine_4k(void)
+{
+	if (!strcmp(TEST_ARCH, "x86"))
+		return "qemu-x86-max";
+	return !strcmp(TEST_ARCH, "arm64") ? "qemu-arm64-max" : NULL;
+}
+
+static void run(const char *machine, u64 seed, const struct knob_setting *knobs, u32 nr)
+{
+	model_run(&model, machine, seed, STEPS, knobs, nr);
+	if (model.failed[0])
+		fail_msg("%s, seed %llu, after %u steps: %s", machine,
+			 (unsigned long long)seed, model.steps, model.failed);
+	assert_int_equal(model.frames_before, model.frames_after);
+	assert_int_equal(model.objects_before, model.objects_after);
+}
+
+/* What this is about must be met in one of the runs. */
+static const char *const reached[NR_REACHED] = {
+	"vmstat.thp_fault_alloc", "vmstat.thp_split_pmd", "vmstat.thp_collapse_alloc",
+	"cow.copies", "cow.reuses", "mremap.huge_pages", "mremap.tables",
+	"mremap.ptes", "protect.huge_pages", "gup.fast_pages",
+};
+
+static void add_reached(u64 (*total)[NR_REACHED])
+{
+	for (u32 i = 0; i < NR_REACHED; i++)
+		(*total)[i] += model_stat(&model, reached[i]);
+}
+
+static void test_random_operations(void **state)
+{
+	const char *machine = machine_4k() ? machine_4k() : "qemu-power9";
+	u64 total[NR_REACHED] = { 0 };
+
+	(void)state;
+	for (u64 seed = 1; seed <= RUNS; seed++) {
+		run(machine, seed, NULL, 0);
+		add_reached(&total);
+	}
+	for (u32 i = 0; i < NR_REACHED; i++)
+		if (!total[i])
+			fail_msg("%s: never", reached[i]);
+}
+
+static void storm(const char *machine, u64 seed, const struct knob_setting *knobs, u32 nr)
+{
+	model_storm(&model, machine, seed, 150, knobs, nr);
+	if (model.failed[0])
+		fail_msg("storm on %s, seed %llu: %s", machine, (unsigned long long)seed,
+			 model.failed);
+	assert_int_equal(model.frames_before, model.frames_after);
+	assert_int_equal(model.objects_before, model.objects_after);
+}
+
+static void test_storm(void **state)
+{
+	const char *machine = machine_4k() ? machine_4k() : "qemu-power9";
+	static const struct knob_setting variants[] = {
+		{ KNOB_mm_fault_lock, 0 }, { KNOB_mm_fault_lock, 1 }, { KNOB_mm_rwsem, 0 },
+		{ KNOB_mmu_gather_table_batch_fail, 1 }, { KNOB_mm_munmap_downgrade, 0 },
+#ifdef CORE_ARCH_POWERPC_PGTABLE_H
+		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_IPI },
+		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_COUNT_SPAN },
+		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_COUNT_PERCPU },
+		{ KNOB_powerpc_tlbie, 0 },
+#endif
+	};
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		for (u64 seed = 1; seed <= 3; seed++)
+			storm(machine, seed, &variants[i], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_operations),
+		cmocka_unit_test(test_storm),
+	};
+
+	return cmocka_run_group_tests_name("mm_model", tests, NULL, NULL);
+}
