@@ -39,6 +39,7 @@
 			"powerpc.cpumask_trim=none",                            \
 			"powerpc.set_pte_ptesync=on"
 #define BEFORE_4_17	BEFORE_4_18, "powerpc.tlbie_fixups=none"
+#define BEFORE_4_12	BEFORE_4_17, "mm.change_huge_pmd=clear"
 
 /* What gathers did beside others: nothing, then (4.13) this, to 5.2-rc2. */
 #define NOT_NESTED	"mmu_gather.nested=ignore"
@@ -52,11 +53,11 @@
 
 const struct era core_eras[] = {
 	ERA("3.19",    "before thread S3",
-	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0-rc1", "thread S3, before its fixes",
-	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0",     "thread S3, with its fixes",
-	    BEFORE_4_17, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.14",    "nested gathers flush their range",
 	    BEFORE_4_17, REPEAT_DOUBLE, RANGE_NESTED, NULL),
 	ERA("5.2-rc2", "thread S0, before its fix",

@@ -27,6 +27,7 @@
 	X(mm_rwsem_handoff_after)                                               \
 	X(mm_munmap_downgrade)                                                  \
 	X(mm_delayed_rmap)                                                      \
+	X(mm_change_huge_pmd)                                                   \
 	X(mm_collapse_sync)                                                     \
 	X(mm_gup_recheck)                                                       \
 	X(mm_write_protect_seq)                                                 \

@@ -4,6 +4,11 @@
 
 #include "mm/mmu_gather.h"
 
+enum { CHANGE_INVALIDATE, CHANGE_CLEAR };
+KNOB_ENUM(mm_change_huge_pmd, "mm.change_huge_pmd", KNOB_POLICY, CHANGE_INVALIDATE,
+	  "how a huge page's entry is taken while its rights change",
+	  "ced108037c2a (4.12)", "invalidate", "clear");
+
 static pmd_t maybe_pmd_mkwrite(pmd_t pmd, struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_WRITE ? pmd_mkwrite(pmd) : pmd;
@@ -236,6 +241,21 @@ static bool can_change_pmd_writable(struct vm_area_struct *vma, pmd_t pmd)
 	       PageAnonExclusive(pfn_to_page(pmd_pfn(pmd)));
 }
 
+/*
+ * The entry as hardware left it, which now leaves it alone. Cleared, it can be missed:
+ *
+ *	change_huge_pmd			MADV_DONTNEED (mmap_lock for reading, both)
+ *	  clear
+ *					  reads none, without the lock: nothing to do
+ *	  set: the page is back
+ */
+static pmd_t take_huge_pmd(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr)
+{
+	if (knob(mm_change_huge_pmd) == CHANGE_CLEAR)
+		return pmdp_huge_get_and_clear(vma->vm_mm, addr, pmdp);
+	return pmdp_invalidate_ad(vma, addr, pmdp);
+}
+
 u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
 		    u64 addr, pgprot_t newprot)
 {
@@ -247,8 +267,7 @@ u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *p
 	if (!ptl)
 		return 0;
 	mach_charge(PROT_PTE, 1);
-	/* Never none, and no bit of hardware's is lost: huge_mm.h. */
-	old = pmdp_invalidate_ad(vma, addr, pmdp);
+	old = take_huge_pmd(vma, pmdp, addr);
 	entry = pmd_modify(old, newprot);
 	if (!pmd_write(entry) && can_change_pmd_writable(vma, entry))
 		entry = pmd_mkwrite(entry);

@@ -69,6 +69,7 @@ static void test_storm(void **state)
 	static const struct knob_setting variants[] = {
 		{ KNOB_mm_fault_lock, 0 }, { KNOB_mm_fault_lock, 1 }, { KNOB_mm_rwsem, 0 },
 		{ KNOB_mmu_gather_table_batch_fail, 1 }, { KNOB_mm_munmap_downgrade, 0 },
+		{ KNOB_mm_change_huge_pmd, 1 }, { KNOB_mm_mremap_flush, 1 },
 #ifdef CORE_ARCH_POWERPC_PGTABLE_H
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_IPI },
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_COUNT_SPAN },
