@@ -212,6 +212,25 @@ u32 xframe_node(u64 pfn)
 	return 0;
 }
 
+/*
+ * Word by word, each a load and a store like any other: a store of user mode may come in
+ * between. Words that were never written are zero, as all of the target is.
+ */
+void xcopy_frame(u64 to, u64 from, const struct mach_site *site)
+{
+	struct xworld *w = xstack()->w;
+	struct xarena *a = w->a;
+	s64 distance = (s64)(to - from) * (1L << w->page_shift);
+
+	for (u16 i = a->frame[from].words; i != XNIL; i = a->word[i].next) {
+		char *p = (char *)a + a->word[i].off;
+		u32 size = a->word[i].size;
+
+		xstore(p + distance, size, xload(p, size, MACH_RELAXED, site),
+		       MACH_RELAXED, site);
+	}
+}
+
 /* ---- objects ---- */
 
 /*

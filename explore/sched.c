@@ -691,6 +691,7 @@ const struct mach_ops xops = {
 	.alloc_frames = xalloc_frames,
 	.free_frames = xfree_frames,
 	.frame_node = xframe_node,
+	.copy_frame = xcopy_frame,
 	.kalloc = xkalloc,
 	.kfree = xkfree,
 	.charge = charge,

@@ -704,6 +704,7 @@ void xframes_init(struct xworld *w);
 u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site);
 void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
 u32 xframe_node(u64 pfn);
+void xcopy_frame(u64 to, u64 from, const struct mach_site *site);
 void *xkalloc(size_t size, u32 gfp, const struct mach_site *site);
 void xkfree(void *p, size_t size, const struct mach_site *site);
 

@@ -42,7 +42,8 @@ struct page *alloc_user_page(void)
 
 struct page *copy_user_page(struct page *old)
 {
-	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, 0);
+	/* A frame to copy to must be zero: machine.h. */
+	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
 
 	if (pfn == MACH_NO_FRAME)
 		return NULL;
@@ -55,7 +56,7 @@ struct page *copy_user_page(struct page *old)
 struct page *alloc_huge_page(bool zero)
 {
 	u64 pfn = mach_alloc_frames(HPAGE_PMD_ORDER, MACH_NODE_LOCAL,
-				    MACH_GFP_ATOMIC | (zero ? MACH_GFP_ZERO : 0));
+				    MACH_GFP_ATOMIC | MACH_GFP_ZERO);
 
 	if (pfn == MACH_NO_FRAME)
 		return NULL;

@@ -28,7 +28,10 @@ void page_init(struct kernel *k);
 struct page *alloc_user_page(void);
 /* A copy of old, likewise. */
 struct page *copy_user_page(struct page *old);
-/* As alloc_user_page(), huge: zeroed, or to be copied to. NULL: the caller makes do without. */
+/*
+ * As alloc_user_page(), huge. zero: the time to zero it counts; else it is copied to. NULL:
+ * the caller makes do without.
+ */
 struct page *alloc_huge_page(bool zero);
 void __put_page(struct page *head);
 

@@ -474,7 +474,7 @@ struct mach_ops {
 	void (*free_frames)(u64 pfn, u32 order, u32 flags,
 			    const struct mach_site *site);
 	u32 (*frame_node)(u64 pfn);
-	/* Copies one base page's contents, which the MMU's accesses see. */
+	/* Copies the contents of a frame, which accesses see, to one that is zero. */
 	void (*copy_frame)(u64 to, u64 from, const struct mach_site *site);
 	void *(*kalloc)(size_t size, u32 gfp, const struct mach_site *site);
 	void (*kfree)(void *p, size_t size, const struct mach_site *site);
