@@ -72,7 +72,8 @@ scale()
 			if (workload == "mmap5") {
 				if (!cap("rounds=", rounds))
 					head = head " -p rounds=" rounds
-			} else if (!cap("iterations=", iterations)) {
+			} else if (workload != "munmap-thp" &&	# has none
+				   !cap("iterations=", iterations)) {
 				head = head " -p iterations=" iterations
 			}
 			$0 = head $0
