@@ -54,14 +54,15 @@ u64 xmem_read(struct xworld *w, u32 off, u32 size)
 	return word ? w->a->msg[word->last].val : mem_flat(w, off, size);
 }
 
-static void mem_write(struct xworld *w, u32 off, u32 size, u64 val)
+static void mem_write(struct xworld *w, struct xword *word, u32 size, u64 val)
 {
-	char *p = (char *)w->a + off;
+	char *p = (char *)w->a + word->off;
 
 	if (size == 4)
 		*(u32 *)(void *)p = (u32)val;
 	else
 		*(u64 *)(void *)p = val;
+	word->flat = mem_flat(w, word->off, word->size);
 }
 
 /* The frame that an entry with this value leads to has which generation? */
@@ -119,6 +120,7 @@ struct xword *xword_get(struct xworld *w, u32 off, u32 size)
 	memset(word, 0, sizeof(*word));
 	word->off = off;
 	word->size = size;
+	word->flat = mem_flat(w, off, size);
 	word->first = word->last = word->next = XNIL;
 	frame = xframe_of(w, off);
 	if (frame) {
@@ -160,7 +162,7 @@ u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
 			m->gen = target_gen(w, val);
 	}
 	if (!xmem_forward(w, cpu, off))
-		mem_write(w, off, size, val);
+		mem_write(w, word, size, val);
 	return a->now;
 }
 
@@ -271,8 +273,7 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 	XASSERT(c->nr_sb < XMAX_SB);
 	xlearn_store(w, &w->a->thr[c->cur], st->off);
 	if (st->kind != XSTORE_UNLOCK) {
-		xword_get(w, st->off, st->size);
-		mem_write(w, st->off, st->size, st->val);
+		mem_write(w, xword_get(w, st->off, st->size), st->size, st->val);
 	}
 	c->sb[c->nr_sb] = *st;
 	c->sb[c->nr_sb++].lane = c->next_lane;
@@ -280,6 +281,29 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 }
 
 /* ---- operations ---- */
+
+/*
+ * C code may also store plainly to a word before it shows it to others, at an
+ * address where a word was before: a waiter on the stack of a second call, say. That
+ * store is no message yet, and who reads the last one would read of the first
+ * call. Who touches the word next writes it; others cannot be there at that time.
+ */
+static void adopt_plain(struct xworld *w, u32 cpu, u32 off, const struct mach_site *site)
+{
+	struct xword *word = xword_find(w, off);
+	u64 val;
+	u32 ts;
+
+	if (!word || word->frame)
+		return;
+	val = mem_flat(w, off, word->size);
+	if (likely(val == word->flat))
+		return;
+	ts = xmem_append(w, cpu, off, word->size, val, site);
+	word->flat = val;
+	if (w->weak)
+		xweak_stored(w, cpu, off, ts, 0, false);
+}
 
 /* The kernel touches a word: its frame must not be free. */
 static void check_alive(struct xworld *w, struct xthr *t, u32 off, bool write)
@@ -316,6 +340,7 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	else
 		xpark(w, t, XWHY_STEP);
 	check_alive(w, t, off, false);
+	adopt_plain(w, t->cpu, off, site);
 	fwd = xmem_forward(w, t->cpu, off);
 	if (fwd) {
 		val = fwd->val;
@@ -428,6 +453,7 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	else
 		xpark(w, t, XWHY_STEP);
 	check_alive(w, t, off, true);
+	adopt_plain(w, t->cpu, off, site);
 	old = xmem_read(w, off, size);
 	new = rmw_new(op, old, arg, expected & mask, &write) & mask;
 	if (skip)

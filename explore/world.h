@@ -119,6 +119,7 @@ struct xmsg {
 struct xword {
 	u32 off;		/* of the word in the arena */
 	u32 size;
+	u64 flat;		/* what we last put at its address */
 	u16 first, last;	/* messages */
 	u16 frame;		/* that holds it, 0: none */
 	u16 next;		/* word of the same frame, XNIL */
