@@ -76,7 +76,7 @@ void lab_run_on(const struct lab_point *p, const struct machine_desc *desc,
 	}
 	memset(ms, 0, sizeof(*ms));
 	if (run_simulated(&setup, ms, error, sizeof(error)) != RUN_OK)
-		die("%s on %s: %s", p->workload, desc->name, error);
+		die("%s on %s: %s", p->workload, desc->name, error[0] ? error : ms->note);
 }
 
 void lab_run(const struct lab_point *p, struct metrics *ms)
