@@ -106,6 +106,42 @@ s64 sys_pte_lookup(u64 addr)
 	return ret;
 }
 
+s64 sys_shmget(u64 size)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_shmget(size);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_shmat(s64 id, u64 addr)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_shmat(id, addr);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_shmdt(u64 addr)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_shmdt(addr);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_shm_rmid(s64 id)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_shm_rmid(id);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
 s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity)
 {
 	u32 ctx = syscall_enter();

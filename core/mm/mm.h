@@ -40,6 +40,11 @@ s64 do_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr);
 /* gup.c; core_syscalls.gup_fast and .pte_lookup. */
 s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write);
 s64 pte_lookup(u64 addr);
+/* shm.c: System V segments; core_syscalls has what they are. */
+s64 do_shmget(u64 size);
+s64 do_shmat(s64 id, u64 addr);
+s64 do_shmdt(u64 addr);
+s64 do_shm_rmid(s64 id);
 /* fork.c: mm, which nobody can reach yet, becomes a copy of oldmm. 0 or -ENOMEM. */
 int dup_mmap(struct mm_struct *mm, struct mm_struct *oldmm);
 

@@ -53,6 +53,8 @@ struct rw_semaphore {
 
 struct address_space;
 
+struct shmid_kernel;
+
 /* One per base page of memory. */
 struct page {
 	atomic_t _refcount;	/* shared */
@@ -86,7 +88,8 @@ struct address_space {
 	struct pc_node *i_pages __guarded_by(i_pages_lock);
 	u32 height;		/* const: of the tree */
 	u64 nrpages __guarded_by(i_pages_lock);
-	atomic_t refs;		/* shared: VMAs that map it */
+	atomic_t refs;		/* shared: VMAs that map it, and its segment's id */
+	u64 shm_size;		/* const: bytes of a System V segment; else 0 */
 	/* In task_struct.delayed_fput, once refs is zero: that task. */
 	struct address_space *next_fput;
 };
@@ -221,6 +224,10 @@ struct kernel {
 	struct arch_root arch;		/* arch_types.h says */
 	struct task_struct *init_task;	/* const */
 	struct mm_struct *init_mm;	/* const: kernel's own, for idle tasks */
+	/* System V segments: shm.c. */
+	spinlock_t shm_lock;
+	struct shmid_kernel *shm __guarded_by(shm_lock);
+	s64 shm_next_id __guarded_by(shm_lock);
 };
 
 static __always_inline struct kernel *kernel(void)

@@ -76,8 +76,8 @@ static u64 calc_vm_flags(u32 prot, u32 flags)
 	       ((flags & MAP_TYPE) == MAP_SHARED ? VM_SHARED : 0);
 }
 
-/* mmap_lock for writing; [addr, addr + len) is free. */
-static s64 mmap_region(struct mm_struct *mm, u64 addr, u64 len, u64 vm_flags)
+s64 mmap_region(struct mm_struct *mm, u64 addr, u64 len, u64 vm_flags,
+		struct address_space *file)
 {
 	struct vm_area_struct *vma;
 
@@ -93,7 +93,7 @@ static s64 mmap_region(struct mm_struct *mm, u64 addr, u64 len, u64 vm_flags)
 	vma->vm_flags = vm_flags;
 	vma->vm_page_prot = vm_get_page_prot(vm_flags);
 	if (vm_flags & VM_SHARED)
-		vma->vm_file = shmem_file_setup(len);
+		vma->vm_file = file ? file : shmem_file_setup(len);
 	vma_link(mm, vma);
 	return addr;
 }
@@ -124,7 +124,7 @@ s64 do_mmap(u64 addr, u64 len, u32 prot, u32 flags)
 			ret = err;
 	}
 	if (ret >= 0)
-		ret = mmap_region(mm, ret, len, calc_vm_flags(prot, flags));
+		ret = mmap_region(mm, ret, len, calc_vm_flags(prot, flags), NULL);
 	mmap_write_unlock(mm);
 	return ret;
 }

@@ -37,6 +37,12 @@ void remove_vma(struct vm_area_struct *vma);
  * error.
  */
 s64 get_unmapped_area(struct mm_struct *mm, u64 addr, u64 len, u32 flags);
+/*
+ * A new area at [addr, addr + len), which is free, of file, whose reference it takes over
+ * (NULL: of anonymous memory, shared or private as vm_flags says). Or a negative error.
+ */
+s64 mmap_region(struct mm_struct *mm, u64 addr, u64 len, u64 vm_flags,
+		struct address_space *file);
 /* Puts a new VMA in. */
 void vma_link(struct mm_struct *mm, struct vm_area_struct *vma);
 /* Cut in two at addr, inside it. 0 or -ENOMEM. */

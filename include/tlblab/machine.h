@@ -685,6 +685,16 @@ struct core_syscalls {
 	 */
 	s64 (*gup_fast)(u64 addr, u32 nr_pages, bool write);
 	s64 (*pte_lookup)(u64 addr);
+	/*
+	 * System V shared memory. shmget() makes a segment (IPC_PRIVATE) and returns its id;
+	 * shmat() maps it, readable and writable, at addr, or anywhere if addr is 0, and
+	 * returns where; shmdt() takes that mapping away. The segment keeps its pages until
+	 * shm_rmid() (IPC_RMID) was called and nobody maps it.
+	 */
+	s64 (*shmget)(u64 size);
+	s64 (*shmat)(s64 id, u64 addr);
+	s64 (*shmdt)(u64 addr);
+	s64 (*shm_rmid)(s64 id);
 	void (*exit)(void) __attribute__((noreturn));
 };
 
