@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
 #include "native/counters.h"
@@ -34,6 +35,13 @@ struct native_mem {
 	char pad[64 - sizeof(struct native_mem *)];
 };
 
+/* A segment, and the attach of ours that keeps it. */
+struct native_shm {
+	struct native_shm *next;
+	int id;
+	void *kept;
+};
+
 struct native_thread {
 	pthread_t thread;
 	void (*fn)(struct wl *w, void *arg);
@@ -48,6 +56,7 @@ struct native {
 	u32 sleepers __wl_line;	/* shared: threads in wait_word() */
 	pthread_mutex_t lock;
 	struct native_mem *mem;		/* lock */
+	struct native_shm *shm;		/* lock */
 	u64 chain_base;			/* lock: the set whose chain is built */
 	u64 chase_loads;		/* atomic */
 	struct counters counters;
@@ -104,6 +113,20 @@ static s64 native_pte_lookup(struct wl *w, u64 addr)
 	(void)w;
 	(void)addr;
 	return -ENOSYS;
+}
+
+static s64 native_shmat(struct wl *w, s64 id, u64 addr)
+{
+	void *p = shmat((int)id, (void *)(uintptr_t)addr, 0);
+
+	(void)w;
+	return p == (void *)-1 ? -errno : (s64)(uintptr_t)p;
+}
+
+static s64 native_shmdt(struct wl *w, u64 addr)
+{
+	(void)w;
+	return shmdt((void *)(uintptr_t)addr) ? -errno : 0;
 }
 
 static int native_store(struct wl *w, u64 addr, u8 val)
@@ -185,6 +208,46 @@ static int native_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 	*loads += done;
 	__atomic_fetch_add(&native_of(w)->chase_loads, done, __ATOMIC_RELAXED);
 	return 0;
+}
+
+/* ------------------------------------------------- segments that are made */
+
+/*
+ * A segment outlives its process, even one that is killed. Marked for removal while we are
+ * attached it goes with us, and until then Linux lets it be attached again. Our own attach is
+ * never touched, so it has no entries that a flush could be for.
+ */
+static s64 native_shmget(struct wl *w, u64 size)
+{
+	struct native *n = native_of(w);
+	struct native_shm *shm = native_alloc(w, sizeof(*shm));
+
+	shm->id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600);
+	if (shm->id < 0)
+		return -errno;
+	shm->kept = shmat(shm->id, NULL, 0);
+	if (shmctl(shm->id, IPC_RMID, NULL) || shm->kept == (void *)-1)
+		return -errno;
+	pthread_mutex_lock(&n->lock);
+	shm->next = n->shm;
+	n->shm = shm;
+	pthread_mutex_unlock(&n->lock);
+	return shm->id;
+}
+
+static s64 native_shm_rmid(struct wl *w, s64 id)
+{
+	struct native *n = native_of(w);
+	struct native_shm **pos, *shm;
+
+	pthread_mutex_lock(&n->lock);
+	for (pos = &n->shm; *pos && (*pos)->id != id;)
+		pos = &(*pos)->next;
+	shm = *pos;
+	if (shm)
+		*pos = shm->next;
+	pthread_mutex_unlock(&n->lock);
+	return !shm ? -EINVAL : shmdt(shm->kept) ? -errno : 0;
 }
 
 /* ---------------------------------------------------------- shared words */
@@ -336,6 +399,15 @@ static bool native_stopping(struct wl *w)
 	return stop && *stop;
 }
 
+static u64 native_now_ps(struct wl *w)
+{
+	struct timespec t;
+
+	(void)w;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return ((u64)t.tv_sec * 1000000000ULL + (u64)t.tv_nsec) * 1000;
+}
+
 static void native_report(struct wl *w, const char *name, double value)
 {
 	figures_add(&native_of(w)->figures, name, value);
@@ -354,6 +426,10 @@ static const struct wl_ops native_ops = {
 	.madvise = native_madvise,
 	.gup_fast = native_gup_fast,
 	.pte_lookup = native_pte_lookup,
+	.shmget = native_shmget,
+	.shmat = native_shmat,
+	.shmdt = native_shmdt,
+	.shm_rmid = native_shm_rmid,
 	.store = native_store,
 	.load = native_load,
 	.copy = native_copy,
@@ -370,6 +446,7 @@ static const struct wl_ops native_ops = {
 	.window_open = native_window_open,
 	.window_close = native_window_close,
 	.stopping = native_stopping,
+	.now_ps = native_now_ps,
 	.report = native_report,
 	.report_timed = native_report_timed,
 };

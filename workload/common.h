@@ -61,6 +61,6 @@ void wl_spin_closed(struct wl *w);
 u64 wl_param_by_name(const struct wl *w, const char *name, u64 def);
 
 extern const struct workload workload_mmap8, workload_dontneed, workload_mmap5,
-	workload_ebizzy, workload_munmap_thp;
+	workload_ebizzy, workload_munmap_thp, workload_shm_attach;
 
 #endif

@@ -7,5 +7,6 @@ const struct workload *const workloads[] = {
 	&workload_mmap5,
 	&workload_ebizzy,
 	&workload_munmap_thp,
+	&workload_shm_attach,
 	NULL,
 };

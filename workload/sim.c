@@ -109,6 +109,26 @@ static s64 sim_pte_lookup(struct wl *w, u64 addr)
 	return sys(w)->pte_lookup(addr);
 }
 
+static s64 sim_shmget(struct wl *w, u64 size)
+{
+	return sys(w)->shmget(size);
+}
+
+static s64 sim_shmat(struct wl *w, s64 id, u64 addr)
+{
+	return sys(w)->shmat(id, addr);
+}
+
+static s64 sim_shmdt(struct wl *w, u64 addr)
+{
+	return sys(w)->shmdt(addr);
+}
+
+static s64 sim_shm_rmid(struct wl *w, s64 id)
+{
+	return sys(w)->shm_rmid(id);
+}
+
 /* -------------------------------------------------------------- user mode */
 
 static int sim_signal(struct wl *w, int sig)
@@ -355,6 +375,12 @@ static bool sim_stopping(struct wl *w)
 	return sim->killed || (sim->setup->stop && *sim->setup->stop);
 }
 
+static u64 sim_now_ps(struct wl *w)
+{
+	(void)w;
+	return machine_now();
+}
+
 static void sim_report(struct wl *w, const char *name, double value)
 {
 	figures_add(&sim_of(w)->figures, name, value);
@@ -372,6 +398,10 @@ static const struct wl_ops sim_ops = {
 	.madvise = sim_madvise,
 	.gup_fast = sim_gup_fast,
 	.pte_lookup = sim_pte_lookup,
+	.shmget = sim_shmget,
+	.shmat = sim_shmat,
+	.shmdt = sim_shmdt,
+	.shm_rmid = sim_shm_rmid,
 	.store = sim_store,
 	.load = sim_load,
 	.copy = sim_copy,
@@ -388,6 +418,7 @@ static const struct wl_ops sim_ops = {
 	.window_open = sim_window_open,
 	.window_close = sim_window_close,
 	.stopping = sim_stopping,
+	.now_ps = sim_now_ps,
 	.report = sim_report,
 	.report_timed = sim_report_timed,
 };

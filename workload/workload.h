@@ -51,6 +51,14 @@ struct wl_ops {
 	 */
 	s64 (*gup_fast)(struct wl *w, u64 addr, u32 nr_pages);
 	s64 (*pte_lookup)(struct wl *w, u64 addr);
+	/*
+	 * System V shared memory: a private segment of so many bytes, its id; mapped at addr
+	 * (0: anywhere), where; unmapped; gone once nobody maps it.
+	 */
+	s64 (*shmget)(struct wl *w, u64 size);
+	s64 (*shmat)(struct wl *w, s64 id, u64 addr);
+	s64 (*shmdt)(struct wl *w, u64 addr);
+	s64 (*shm_rmid)(struct wl *w, s64 id);
 
 	/*
 	 * One byte. 0, or a signal number when the access kills the thread. In
@@ -97,6 +105,8 @@ struct wl_ops {
 	void (*window_close)(struct wl *w);
 	/* The run should end early (Ctrl-C, limits): leave the loop. */
 	bool (*stopping)(struct wl *w);
+	/* The time, for figures only: differences seen by one thread. */
+	u64 (*now_ps)(struct wl *w);
 	/* A figure of the workload's own, under metrics; call once, at the end. */
 	void (*report)(struct wl *w, const char *name, double value);
 	void (*report_timed)(struct wl *w, const char *name, enum wl_timed kind,

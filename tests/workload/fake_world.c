@@ -240,6 +240,42 @@ static s64 fake_pte_lookup(struct wl *w, u64 addr)
 	return 1;
 }
 
+static s64 fake_shmget(struct wl *w, u64 size)
+{
+	record(w, FAKE_SHMGET, 0, size);
+	return 7;
+}
+
+static s64 fake_shmat(struct wl *w, s64 id, u64 addr)
+{
+	struct fake_world *f = world(w);
+	bool fails = ++f->shmats == f->fail_shmat;
+
+	if (f->shmats == f->stop_after_shmat)
+		f->stopping = true;
+	assert(id == 7);
+	record(w, FAKE_SHMAT, addr, 0);
+	return fails ? -12 : (s64)addr;
+}
+
+static s64 fake_shmdt(struct wl *w, u64 addr)
+{
+	record(w, FAKE_SHMDT, addr, 0);
+	return 0;
+}
+
+static s64 fake_shm_rmid(struct wl *w, s64 id)
+{
+	assert(id == 7);
+	record(w, FAKE_RMID, 0, 0);
+	return 0;
+}
+
+static u64 fake_now_ps(struct wl *w)
+{
+	return ++world(w)->time;
+}
+
 static const struct wl_ops fake_ops = {
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,
@@ -250,6 +286,8 @@ static const struct wl_ops fake_ops = {
 	.alloc = fake_alloc, .window_open = fake_open, .window_close = fake_close,
 	.stopping = fake_stopping, .report = fake_report,
 	.report_timed = fake_report_timed,
+	.shmget = fake_shmget, .shmat = fake_shmat, .shmdt = fake_shmdt,
+	.shm_rmid = fake_shm_rmid, .now_ps = fake_now_ps,
 	.gup_fast = fake_gup_fast, .pte_lookup = fake_pte_lookup,
 };
 

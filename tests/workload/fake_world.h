@@ -17,6 +17,7 @@
 enum fake_call {
 	FAKE_MMAP, FAKE_MUNMAP, FAKE_MADVISE, FAKE_STORE, FAKE_CHASE, FAKE_COPY,
 	FAKE_CREATE, FAKE_JOIN, FAKE_OPEN, FAKE_CLOSE, FAKE_END,
+	FAKE_SHMGET, FAKE_SHMAT, FAKE_SHMDT, FAKE_RMID,
 };
 
 struct fake_event {
@@ -45,8 +46,10 @@ struct fake_world {
 	u32 nr_mem;
 	/* What shall go wrong; 0: nothing. Counted from 1. */
 	u32 fail_mmap, fail_create, stop_after_mmap;
+	u32 fail_shmat, stop_after_shmat;
 	u32 slow;	/* thread that moves only every 16th round; 0: none */
-	u32 mmaps, creates;
+	u32 mmaps, creates, shmats;
+	u64 time;
 	bool stopping;
 };
 

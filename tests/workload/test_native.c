@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -145,6 +146,30 @@ static void test_ebizzy(void **state)
 	expect("ops", 60);
 }
 
+/*
+ * A fault for each page of each attach, since the pages are there but not mapped. The hint
+ * is one that sanitizers leave free.
+ */
+static void test_shm_attach(void **state)
+{
+	u64 pages = (1 << 20) / (u64)sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	prepare(&workload_shm_attach, 2);
+	set("iterations", 10);
+	set("size", 1 << 20);
+	set("chase", 40);
+	set("hint", 0x200000000000);
+	run(RUN_OK);
+	expect("ops", 20);
+	expect_above("rusage.minor_faults", (double)(20 * pages - 1));
+	expect_above("ns_per_load", 0);
+	expect_above("unit_us", 0);
+	/* No segment stays behind: the second run can have the same addresses. */
+	run(RUN_OK);
+	expect("ops", 20);
+}
+
 static void test_stop(void **state)
 {
 	static const volatile int stop = 1;
@@ -179,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_dontneed),
 		cmocka_unit_test(test_mmap5),
 		cmocka_unit_test(test_ebizzy),
+		cmocka_unit_test(test_shm_attach),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_failure),
 	};

@@ -344,6 +344,121 @@ static void test_ebizzy_failures(void **state)
 	assert_non_null(workload_ebizzy.check(&w));
 }
 
+/* A unit is an attach, a write to each page, a detach; the first is not measured. */
+static void test_shm_attach(void **state)
+{
+	static const struct set set[] = { { "iterations", 3 }, { "size", 16 << 10 },
+					  { "shift", 3 }, { NULL, 0 } };
+	static const enum fake_call unit[] = { FAKE_SHMAT, FAKE_STORE, FAKE_STORE,
+					       FAKE_STORE, FAKE_STORE, FAKE_SHMDT };
+	struct fake_world *f = make();
+	u32 open, close;
+
+	(void)state;
+	assert_true(run(f, &workload_shm_attach, 1, set));
+	open = find(f, FAKE_OPEN);
+	close = find(f, FAKE_CLOSE);
+	assert_int_equal(count(f, FAKE_SHMAT, 0, open), 1);
+	assert_int_equal(count(f, FAKE_CREATE, 0, open), 1);
+	assert_int_equal(close - open - 1, 3 * 6);
+	for (u32 i = 0; i < 3 * 6; i++) {
+		const struct fake_event *e = &f->log[open + 1 + i];
+
+		assert_int_equal(e->call, unit[i % 6]);
+		assert_int_equal(e->addr, 0x2000000000 + 3 * 4096 +
+				 (e->call == FAKE_STORE ? (i % 6 - 1) * 4096 : 0));
+	}
+	assert_int_equal(count(f, FAKE_RMID, close, f->n), 1);
+	assert_int_equal(f->w.ops_done, 3);
+	fake_free(f);
+}
+
+/* Every worker has a segment and a set of its own; chasers share one. */
+static void test_shm_attach_threads(void **state)
+{
+	static const struct set set[] = { { "iterations", 2 }, { "size", 8 << 10 },
+					  { "chase", 5 }, { "chasers", 2 },
+					  { "controller", 0 }, { NULL, 0 } };
+	struct fake_world *f = make();
+	u32 open, first;
+
+	(void)state;
+	assert_true(run(f, &workload_shm_attach, 3, set));
+	open = find(f, FAKE_OPEN);
+	assert_int_equal(f->log[0].len, (3 + 1) * 5 * 4096);
+	assert_int_equal(count(f, FAKE_CREATE, 0, f->n), 2 + 2);
+	assert_int_equal(count(f, FAKE_CHASE, open, f->n), 2);
+	first = find(f, FAKE_CHASE);
+	assert_int_equal(f->log[first].addr, f->log[0].addr);
+	assert_int_equal(count(f, FAKE_SHMGET, 0, open), 3);
+	assert_int_equal(count(f, FAKE_SHMAT, open, f->n), 3 * 2);
+	assert_int_equal(count(f, FAKE_RMID, open, f->n), 3);
+	assert_int_equal(f->w.ops_done, 6);
+	fake_free(f);
+}
+
+/* However it ends, everybody comes home and the segments go. */
+static void test_shm_attach_failures(void **state)
+{
+	static const struct set set[] = { { "iterations", 4 }, { "size", 8 << 10 },
+					  { "controller", 2 }, { NULL, 0 } };
+
+	(void)state;
+	for (u32 n = 1; n <= 8; n++) {
+		struct fake_world *f = make();
+
+		f->fail_shmat = n;
+		assert_true(run(f, &workload_shm_attach, 2, set));
+		assert_int_equal(f->w.failed, 12);
+		assert_string_equal(f->w.failed_what, "shmat");
+		assert_int_equal(count(f, FAKE_RMID, 0, f->n),
+				 count(f, FAKE_SHMGET, 0, f->n));
+		fake_free(f);
+
+		f = make();
+		f->stop_after_shmat = n;
+		assert_true(run(f, &workload_shm_attach, 2, set));
+		assert_int_equal(f->w.failed, 0);
+		assert_true(f->w.ops_done < 8);
+		fake_free(f);
+	}
+	for (u32 n = 1; n <= 2; n++) {
+		struct fake_world *f = make();
+
+		f->fail_create = n;
+		assert_true(run(f, &workload_shm_attach, 2, set));
+		assert_int_equal(f->w.failed, 11);
+		assert_int_equal(find(f, FAKE_OPEN), f->n);
+		assert_int_equal(count(f, FAKE_RMID, 0, f->n), 2);
+		fake_free(f);
+	}
+}
+
+static void test_shm_attach_check(void **state)
+{
+	static const struct {
+		u32 param;
+		u64 value;
+	} bad[] = {
+		{ 1, 65536 + 4096 }, { 3, 5 }, { 4, 1 }, { 6, 32 }, { 7, (2 << 20) + 65536 },
+	};
+	struct wl w = { .workload = &workload_shm_attach, .threads = 1, .page_size = 65536,
+			.nr_cpus = 2, .pin = true };
+
+	(void)state;
+	for (u32 i = 0; workload_shm_attach.params[i].name; i++)
+		w.param[i] = workload_shm_attach.params[i].def;
+	assert_null(workload_shm_attach.check(&w));
+	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct wl wrong = w;
+
+		wrong.param[bad[i].param] = bad[i].value;
+		assert_non_null(workload_shm_attach.check(&wrong));
+	}
+	w.threads = 2;
+	assert_non_null(workload_shm_attach.check(&w));
+}
+
 /* One cycle through all pages, always the same. */
 static void test_cycle(void **state)
 {
@@ -381,6 +496,10 @@ int main(void)
 		cmocka_unit_test(test_ebizzy_mmap),
 		cmocka_unit_test(test_ebizzy_malloc),
 		cmocka_unit_test(test_ebizzy_failures),
+		cmocka_unit_test(test_shm_attach),
+		cmocka_unit_test(test_shm_attach_threads),
+		cmocka_unit_test(test_shm_attach_failures),
+		cmocka_unit_test(test_shm_attach_check),
 		cmocka_unit_test(test_cycle),
 	};
 
