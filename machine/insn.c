@@ -100,13 +100,9 @@ static u64 tlbie_cost(const struct machine *m, u64 rb, u32 cc)
 	return hw_cost(m, pid ? HW_TLBIE_PID : HW_TLBIE_VA);
 }
 
-/* Pages above which KVM's hypervisor flushes the PID. */
-#define HCALL_CEILING 33
-
 /* What the hypervisor issues for H_RPT_INVALIDATE: mmu/powerpc.c has the operands. */
 static u64 hcall_cost(const struct machine *m, u64 start, u64 end, u32 cc)
 {
-	static const u32 shift[] = { 12, 16, 21, 30 };
 	u64 va = hw_cost(m, HW_TLBIE_VA), pid = hw_cost(m, HW_TLBIE_PID);
 	u32 type = cc >> 24 & 0xf;
 	u64 sum = 0;
@@ -117,15 +113,11 @@ static u64 hcall_cost(const struct machine *m, u64 start, u64 end, u32 cc)
 		sum += va;
 	if (!(type & 2))
 		return sum;
-	if (start == 0 && end == ~0ULL)
+	if (mmu_hcall_drops_pid(m->mmu, start, end, cc))
 		return sum + pid;
-	for (u32 i = 0; i < 4; i++) {
-		if (!(cc >> (20 + i) & 1))
-			continue;
-		if ((end - start) >> shift[i] > HCALL_CEILING)
-			return sum + pid;
-		sum += va * (((end - start - 1) >> shift[i]) + 1);
-	}
+	for (u32 i = 0; i < 4; i++)
+		if (cc >> (20 + i) & 1)
+			sum += va * (((end - start - 1) >> mmu_hcall_shift[i]) + 1);
 	return sum;
 }
 

@@ -208,6 +208,7 @@ struct mmu {
 	u64 index_mask[MMU_HEIGHTS]; /* of a table whose entries have a height */
 	u64 access_ps, tlb_l2_ps, walk_base_ps, walk_level_ps, snoop_ps;
 	bool pcid, invpcid, hafdbs, has_ttl, tlbirange, isa31;
+	u32 hcall_ceiling;	/* const: POWER's hypervisor */
 	u64 prtb;		/* POWER: the process table; 0: none yet */
 	u64 prtb_entries;
 	bool closed_form;
@@ -255,6 +256,7 @@ static inline u32 mmu_l1_of(const struct mmu_cpu *c, u32 height)
 
 /* tlb.c */
 bool mmu_feature(const struct machine_desc *desc, const char *name);
+u32 mmu_feature_number(const struct machine_desc *desc, const char *name, u32 def);
 void mmu_array_init(struct mmu_array *a, u32 sets, u32 ways);
 void mmu_array_free(struct mmu_array *a);
 struct mmu_entry *mmu_insert(struct mmu_cpu *c, u32 id, struct mmu_view *v,

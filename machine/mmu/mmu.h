@@ -50,7 +50,7 @@
  * time of a chase, per broadcast operation of another CPU in the interval).
  *
  * Features, all "on" or absent: "x86.pcid", "x86.invpcid", "arm64.hafdbs",
- * "arm64.ttl", "arm64.tlbirange", "powerpc.isa31".
+ * "arm64.ttl", "arm64.tlbirange", "powerpc.isa31". One number: "powerpc.hcall_ceiling".
  */
 #ifndef TLBLAB_MACHINE_MMU_H
 #define TLBLAB_MACHINE_MMU_H
@@ -126,6 +126,13 @@ void mmu_stats(const struct mmu *mmu, u32 cpu, struct mmu_stats *stats);
 /* Broadcast operations since creation, and the records they became. */
 u64 mmu_broadcast_ops(const struct mmu *mmu);
 u64 mmu_broadcast_records(const struct mmu *mmu);
+
+/*
+ * POWER's hypervisor: log2 of the page sizes that H_RPT_INVALIDATE can name, and whether
+ * it drops everything of the PID for these operands, as they are in mmu/powerpc.c.
+ */
+extern const u32 mmu_hcall_shift[4];
+bool mmu_hcall_drops_pid(const struct mmu *mmu, u64 start, u64 end, u32 c);
 
 /* ---- for tests; all first apply what is pending at now_ps ---- */
 

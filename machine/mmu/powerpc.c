@@ -67,6 +67,7 @@ static void powerpc_init(struct mmu *mmu)
 	assert(desc->asid_bits >= 8 && desc->asid_bits <= 20);
 	mmu->nr_levels = 4;
 	mmu->isa31 = mmu_feature(desc, "powerpc.isa31");
+	mmu->hcall_ceiling = mmu_feature_number(desc, "powerpc.hcall_ceiling", 33);
 	mmu->nr_ctx = 1u << desc->asid_bits;
 }
 
@@ -224,6 +225,19 @@ static void decode_tlbie(const struct mmu *mmu, u64 rb, u64 rs, u32 c,
 	}
 }
 
+const u32 mmu_hcall_shift[4] = { 12, 16, 21, 30 };
+
+bool mmu_hcall_drops_pid(const struct mmu *mmu, u64 start, u64 end, u32 c)
+{
+	if (start == 0 && end == ~0ULL)
+		return true;
+	for (u32 i = 0; i < 4; i++)
+		if ((c >> (20 + i) & 1) &&
+		    (end - start) >> mmu_hcall_shift[i] > mmu->hcall_ceiling)
+			return true;
+	return false;
+}
+
 static void decode_hcall(const struct mmu *mmu, u64 start, u64 end, u32 c,
 			 struct mmu_op *op)
 {
@@ -235,7 +249,11 @@ static void decode_hcall(const struct mmu *mmu, u64 start, u64 end, u32 c,
 	op_nothing(op);
 	if ((type & 2) && end > start) {
 		op->rec.start = start;
-		op->rec.last = end == ~0ULL ? end : end - 1;
+		op->rec.last = end - 1;
+		if (mmu_hcall_drops_pid(mmu, start, end, c)) {
+			op->rec.start = 0;
+			op->rec.last = ~0ULL;
+		}
 	}
 	if (type & 4) {
 		op->rec.leaf_only = false;

@@ -18,6 +18,14 @@ bool mmu_feature(const struct machine_desc *desc, const char *name)
 	return false;
 }
 
+u32 mmu_feature_number(const struct machine_desc *desc, const char *name, u32 def)
+{
+	for (u32 i = 0; i < desc->nr_features; i++)
+		if (!strcmp(desc->feature[i].name, name))
+			return (u32)strtoul(desc->feature[i].value, NULL, 10);
+	return def;
+}
+
 void mmu_array_init(struct mmu_array *a, u32 sets, u32 ways)
 {
 	memset(a, 0, sizeof(*a));

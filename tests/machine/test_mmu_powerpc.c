@@ -465,6 +465,24 @@ static void test_hcall(void **state)
 	world_free(w);
 }
 
+/* Above its ceiling, 33 pages, it drops the PID, of which little lies in the range. */
+static void test_hcall_ceiling(void **state)
+{
+	(void)state;
+	for (u32 pages = 32; pages <= 35; pages++) {
+		struct world *w = world_new(16, false);
+
+		fill(w, 0, 2, 64);
+		fill(w, 1, 1, 64);
+		hcall(w, VA + (8 << 16), VA + ((8 + pages) << 16), 1, 2);
+		assert_int_equal(still_cached(w, 1, 1, 64), pages > 33 ? 0 : 64 - pages);
+		assert_int_equal(still_cached(w, 0, 2, 64), 64);
+		/* Translations only: what was cached of tables stays. */
+		assert_true(mmu_live_walk(w->mmu, 1, ++w->now, 1) > 0);
+		world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +494,7 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_isa31),
 		cmocka_unit_test(test_hcall),
+		cmocka_unit_test(test_hcall_ceiling),
 	};
 
 	return cmocka_run_group_tests_name("mmu powerpc", tests, NULL, NULL);

@@ -14,6 +14,8 @@
 	X(powerpc_tlb_single_page_flush_ceiling)                                \
 	X(powerpc_tlb_local_single_page_flush_ceiling)                          \
 	X(powerpc_ceiling_compare)                                              \
+	X(powerpc_ceiling_range)                                                \
+	X(powerpc_hcall_ceiling)                                                \
 	X(powerpc_cpumask_trim)                                                 \
 	X(powerpc_lazy_tlb_shootdown)                                           \
 	X(powerpc_nested_branch)                                                \
@@ -26,6 +28,8 @@
 enum { FIXUPS_NONE, FIXUPS_STQ, FIXUPS_STQ_ERAT };
 /* Values of powerpc_ceiling_compare. */
 enum { CEILING_GT, CEILING_GE };
+/* Values of powerpc_ceiling_range. */
+enum { CEILING_RANGE_FLUSH, CEILING_RANGE_CALL };
 /* Values of powerpc_cpumask_trim. */
 enum { CPUMASK_TRIM_NONE, CPUMASK_TRIM_SINGLE, CPUMASK_TRIM_1073 };
 /* Values of powerpc_range_pwc. */

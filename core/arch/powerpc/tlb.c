@@ -21,6 +21,12 @@ KNOB_INT(powerpc_tlb_local_single_page_flush_ceiling,
 	 "f6f27951fdf8");
 KNOB_ENUM(powerpc_ceiling_compare, "powerpc.ceiling_compare", KNOB_POLICY, CEILING_GT,
 	  "how pages compare with either ceiling", "thread S2", "gt", "ge");
+KNOB_ENUM(powerpc_ceiling_range, "powerpc.ceiling_range", KNOB_POLICY, CEILING_RANGE_FLUSH,
+	  "what a gather holds against a ceiling: what it flushes now, or all of its call",
+	  "Nick Piggin's counter-proposal; thread S2", "flush", "call");
+KNOB_INT(powerpc_hcall_ceiling, "powerpc.hcall_ceiling", KNOB_HW, 33, 0, 1 << 20,
+	 "pages above which the hypervisor's H_RPT_INVALIDATE drops everything of the PID",
+	 "KVM: do_h_rpt_invalidate_prt(); thread S2");
 KNOB_ENUM(powerpc_cpumask_trim, "powerpc.cpumask_trim", KNOB_POLICY, CPUMASK_TRIM_1073,
 	  "when CPUs leave mm_cpumask(): never, if the mm has one user, every 1073rd flush",
 	  "0cef77c7798a; Allow mm_cpumask trimming from external sources",
@@ -312,6 +318,18 @@ static bool by_hypervisor(enum tlb_flush_type type)
 
 /* ---- how much ---- */
 
+/*
+ * Bytes to hold against a ceiling. Dirty pages of files are flushed for one table at a
+ * time (zap_pte_range()), so that of a large munmap a flush knows 2 MiB; the call knew
+ * it all. With "call" each of them drops the PID, however few pages it had to flush.
+ */
+static u64 ceiling_span(const struct mmu_gather *tlb)
+{
+	if (knob(powerpc_ceiling_range) == CEILING_RANGE_CALL)
+		return tlb->call_end - tlb->call_start;
+	return tlb->end - tlb->start;
+}
+
 static bool above_ceiling(enum tlb_flush_type type, u64 nr_pages)
 {
 	u64 ceiling = type == FLUSH_TYPE_GLOBAL ?
@@ -409,8 +427,9 @@ void flush_tlb_range(struct vm_area_struct *vma, u64 start, u64 end)
 	__radix__flush_tlb_range(vma->vm_mm, start, end, false);
 }
 
+/* span: bytes that decide between page by page and the PID. */
 static void __radix__flush_tlb_range_psize(struct mm_struct *mm, u64 start, u64 end,
-					   int psize, bool also_pwc)
+					   u64 span, int psize, bool also_pwc)
 {
 	struct va_range range = { start, end, psize };
 	enum tlb_flush_type type = flush_type_needed(mm, false);
@@ -421,7 +440,7 @@ static void __radix__flush_tlb_range_psize(struct mm_struct *mm, u64 start, u64 
 		pseries_rpt_invalidate(mm, H_RPTI_TYPE_TLB |
 				       (also_pwc ? H_RPTI_TYPE_PWC : 0),
 				       H_RPTI_PAGE(psize), start, end);
-	else if (above_ceiling(type, (end - start) >> mmu_psize_to_shift(psize)))
+	else if (above_ceiling(type, span >> mmu_psize_to_shift(psize)))
 		flush_pid(mm, type, also_pwc ? RIC_FLUSH_ALL : RIC_FLUSH_TLB);
 	else
 		flush_ranges(mm, type, &range, 1, also_pwc);
@@ -429,13 +448,13 @@ static void __radix__flush_tlb_range_psize(struct mm_struct *mm, u64 start, u64 
 
 void radix__flush_tlb_range_psize(struct mm_struct *mm, u64 start, u64 end, int psize)
 {
-	__radix__flush_tlb_range_psize(mm, start, end, psize, false);
+	__radix__flush_tlb_range_psize(mm, start, end, end - start, psize, false);
 }
 
 void radix__flush_tlb_pwc_range_psize(struct mm_struct *mm, u64 start, u64 end,
 				      int psize)
 {
-	__radix__flush_tlb_range_psize(mm, start, end, psize, true);
+	__radix__flush_tlb_range_psize(mm, start, end, end - start, psize, true);
 }
 
 void radix__flush_tlb_collapsed_pmd(struct mm_struct *mm, u64 addr)
@@ -519,8 +538,8 @@ void tlb_flush(struct mmu_gather *tlb)
 	else if (psize == -1)
 		radix__flush_all_mm(tlb->mm);
 	else
-		__radix__flush_tlb_range_psize(tlb->mm, tlb->start, tlb->end, psize,
-					       tables);
+		__radix__flush_tlb_range_psize(tlb->mm, tlb->start, tlb->end,
+					       ceiling_span(tlb), psize, tables);
 }
 
 bool pte_needs_flush(pte_t oldpte, pte_t newpte)

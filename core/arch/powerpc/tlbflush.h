@@ -22,7 +22,8 @@
  *
  * How much. Up to a ceiling page by page, above it the whole PID. Broadcast
  * operations are dear, and a PID takes one of them; local ones are cheap, and a PID
- * takes 128 of them on POWER9. Hence two ceilings, far apart.
+ * takes 128 of them on POWER9. Hence two ceilings, far apart. The hypervisor has a
+ * ceiling of its own (powerpc.hcall_ceiling, which the machine reads, not this code).
  *
  * All functions return when the invalidation is complete on every CPU that it has
  * to reach. The entry was changed before, by this CPU. Interrupts on: trimming
