@@ -121,6 +121,8 @@ static void plan_native(struct plan *p)
 	if (p->args->nr_cores)
 		die("--core %s: cores run on simulated machines; name one (-m)",
 		    p->args->core[0].name);
+	if (p->args->interval_ps)
+		die("--interval: on this host, `perf stat -I' does it; name a machine (-m)");
 	if (p->args->ranges)
 		die("--ranges: this host's costs are its own; name a machine (-m)");
 	if (uname(&u))

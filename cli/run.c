@@ -73,6 +73,7 @@ static bool run_one(struct execution *e, u32 column, u32 run)
 		.workload = p->workload, .threads = p->threads,
 		.pin = p->args->pin, .seed = p->args->seed + run,
 		.time_limit_ps = p->args->time_limit_ps,
+		.interval_ps = p->args->interval_ps,
 		.progress = progress_tick, .progress_arg = &e->progress,
 		.stop = &stop_asked, .desc = e->desc,
 		.core = c->core ? c->core->module : NULL, .knobs = c->knobs,

@@ -11,10 +11,12 @@
 
 enum {
 	KEY_ERA = 256, KEY_SEED, KEY_RANGES, KEY_CORE, KEY_PIN, KEY_TIME_LIMIT,
+	KEY_INTERVAL,
 };
 
 #define RUNS_DEFAULT 3
 #define RUNS_MAX 10000
+#define INTERVAL_MIN_PS 100000000ULL	/* 0.1 ms, which is many calls */
 
 static const struct argp_option options[] = {
 	{ "machine", 'm', "MACHINE", 0, "simulated machine, by name or file; "
@@ -34,6 +36,8 @@ static const struct argp_option options[] = {
 	{ "pin", KEY_PIN, NULL, 0, "worker i on CPU i", 0 },
 	{ "time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "end a run after so much "
 	  "measured time", 0 },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "a row of counts for each so much "
+	  "simulated time, too", 0 },
 	{ "format", 'f', "text|json|csv", 0, "what to print (text)", 0 },
 	{ "output", 'o', "FILE", 0, "print there", 0 },
 	{ "verbose", 'v', NULL, 0, "text: all metrics, too", 0 },
@@ -104,6 +108,12 @@ static error_t parse_numbers(int key, char *arg, struct run_args *a)
 		    !a->time_limit_ps)
 			die("--time-limit: expected seconds such as 0.5, not \"%s\"",
 			    arg);
+		return 0;
+	case KEY_INTERVAL:
+		if (parse_decimal(arg, 1000000000000ULL, &a->interval_ps) ||
+		    a->interval_ps < INTERVAL_MIN_PS)
+			die("--interval: expected seconds such as 0.5, 0.0001 at least, "
+			    "not \"%s\"", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

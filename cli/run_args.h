@@ -32,6 +32,7 @@ struct run_args {
 	u64 seed;
 	bool ranges, pin, verbose;
 	u64 time_limit_ps;
+	u64 interval_ps;		/* 0: none */
 	enum run_format format;
 	const char *output;		/* NULL: standard output */
 };

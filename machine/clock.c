@@ -264,8 +264,9 @@ static struct cpu *run_event(struct machine *m, u32 event)
 		return NULL;
 	}
 	if (event == EVENT_HEARTBEAT(m)) {
+		machine_interval(m);
 		if (!clock_empty(&m->clock))
-			clock_push(&m->clock, event, m->now + HEARTBEAT_PS);
+			clock_push(&m->clock, event, machine_next_beat(m));
 		else
 			m->finish = FINISH_DEADLOCK;
 		return NULL;

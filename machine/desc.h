@@ -75,7 +75,9 @@ enum cost_kind { COST_PUBLISHED, COST_DERIVED, COST_FITTED, COST_ESTIMATE };
 	X(TLBIEL, tlbiel)                                                       \
 	X(PTESYNC, ptesync)                                                     \
 	X(TLBSYNC, tlbsync)                                                     \
-	X(HCALL, hcall)
+	X(HCALL, hcall)                                                         \
+	/* Charged by nobody: for figures in cycles. */                         \
+	X(CYCLE, cycle)			/* of a CPU's clock */
 
 enum hw_cost {
 #define X(id, name) HW_##id,

@@ -15,6 +15,7 @@ enum when {
 	SMT,		/* more than one thread per core */
 	PACKAGES,	/* more than one package */
 	PTI,		/* architectures that may switch tables at entry */
+	NEVER_CHARGED,	/* without it, some figures are not there */
 };
 
 static const char *const names[NR_ALL_COSTS] = {
@@ -55,6 +56,7 @@ static const u8 when[NR_ALL_COSTS] = {
 	HW(PTESYNC) = POWERPC,
 	HW(TLBSYNC) = POWERPC,
 	HW(HCALL) = POWERPC,
+	HW(CYCLE) = NEVER_CHARGED,
 };
 
 const char *cost_name(u32 index)
@@ -94,6 +96,8 @@ enum cost_need cost_need(const struct machine_desc *desc, u32 index)
 		return has_smt(desc) ? COST_NEEDED : COST_OPTIONAL;
 	case PACKAGES:
 		return desc->nr_packages > 1 ? COST_NEEDED : COST_OPTIONAL;
+	case NEVER_CHARGED:
+		return COST_OPTIONAL;
 	case ALWAYS:
 		break;
 	}

@@ -203,7 +203,7 @@ void fabric_sync(struct cpu *c)
 		.until = NEVER, .acct = MACH_ACCT_INVALIDATE_WAIT,
 	};
 	u32 n = c->nr_tlbi;
-	u64 service = 0;
+	u64 service = 0, start;
 
 	for (u32 i = 0; i < n; i++)
 		service += broadcast_cost(m, &c->tlbi[i]);
@@ -212,10 +212,12 @@ void fabric_sync(struct cpu *c)
 	if (c->nr_tlbi != n)
 		return;
 	c->fabric_wait = &w;
+	start = c->clock;
 	fabric_add(&m->fabric, c->clock, c->id, service,
 		   c->clock + n * hw_cost(m, HW_TLBI_RATE));
 	clock_set(&m->clock, EVENT_FABRIC(m), fabric_next(&m->fabric));
 	cpu_wait_due(c, &w);
+	m->stats.fabric_wait_ps += c->clock - start;
 	for (u32 i = 0; i < n; i++) {
 		const struct tlbi *op = &c->tlbi[i];
 

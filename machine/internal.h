@@ -56,6 +56,10 @@
 #define MASK_WORDS (TLBLAB_MAX_CPUS / 64)
 
 /* Our own bug: one line, exit status 3. Always on. */
+/* timed.c: intervals of the window, and when the heart must beat next. */
+void machine_interval(struct machine *m);
+u64 machine_next_beat(const struct machine *m);
+
 void machine_panic(const char *what, const char *file, u32 line,
 		   const char *func) __attribute__((noreturn, cold));
 #define MACH_PANIC(what) machine_panic((what), __FILE__, __LINE__, __func__)
@@ -80,7 +84,7 @@ struct thread;
  *						3n+3...	an interrupt in flight
  *
  * The heartbeat is there because a CPU that is alone never parks: it would notice
- * neither a limit nor a request to stop. When nothing else is in the queue,
+ * neither a limit nor a request to stop. It beats earlier where an interval ends. When nothing else is in the queue,
  * nobody can ever move again.
  */
 #define EVENT_TICK(m, id) ((m)->nr_cpus + (id))
@@ -449,6 +453,9 @@ struct machine {
 	struct machine_stats frozen; /* when it was closed */
 	void (*progress)(void *arg, u64 ps);
 	void *progress_arg;
+	u64 interval_ps, interval_at;	/* 0: none; next one, NEVER: none */
+	void (*interval)(void *arg, const struct machine_stats *so_far);
+	void *interval_arg;
 	char message[4096];
 };
 

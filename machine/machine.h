@@ -31,6 +31,7 @@ struct machine_stats {
 	u64 dsb_ishst_all;		/* the others too: set_pmd() and its kin */
 	u64 ipi;			/* interrupts sent, one per target */
 	u64 tlb_hit, tlb_miss;		/* miss: a walk */
+	u64 fabric_wait_ps;		/* waits for broadcasts, without fences */
 	u64 page_fault;			/* faults delivered to the core */
 	u64 sleeps, wakes, switches;
 	u64 events;			/* taken from the queue of the clock */
@@ -70,6 +71,14 @@ void machine_set_time_limit(struct machine *m, u64 ps);
  * opened; for progress lines.
  */
 void machine_set_progress(struct machine *m, void (*fn)(void *arg, u64 ps),
+			  void *arg);
+
+/*
+ * Called each ps of simulated time while the window is open, with its figures up to then;
+ * time spent in what such a moment cuts counts as after it. ps 0: never.
+ */
+void machine_set_interval(struct machine *m, u64 ps,
+			  void (*fn)(void *arg, const struct machine_stats *so_far),
 			  void *arg);
 
 /*

@@ -310,6 +310,7 @@ struct machine *machine_create(const struct machine_desc *desc,
 	m->nr_cpus = desc->nr_cpus;
 	m->words = (desc->nr_cpus + 63) / 64;
 	m->limit_at = NEVER - 1;
+	m->interval_at = NEVER;
 	m->nr_tids = 1;
 	coro_init_host(&m->host);
 	if (!allocate(m, error, error_size)) {
@@ -432,6 +433,31 @@ void machine_set_progress(struct machine *m, void (*fn)(void *arg, u64 ps),
 	m->progress_arg = arg;
 }
 
+/* Neither touches the queue: a beat is the caller's to put there. */
+u64 machine_next_beat(const struct machine *m)
+{
+	u64 at = m->now + HEARTBEAT_PS;
+
+	return m->interval_at < at ? m->interval_at : at;
+}
+
+static void start_intervals(struct machine *m)
+{
+	m->interval_at = m->interval_ps ? m->window_start + m->interval_ps : NEVER;
+	if (m->interval_at < m->now + HEARTBEAT_PS && m->running)
+		clock_set(&m->clock, EVENT_HEARTBEAT(m), m->interval_at);
+}
+
+void machine_set_interval(struct machine *m, u64 ps,
+			  void (*fn)(void *arg, const struct machine_stats *so_far),
+			  void *arg)
+{
+	MACH_ASSERT(!m->running);
+	m->interval_ps = ps;
+	m->interval = fn;
+	m->interval_arg = arg;
+}
+
 /* ---- the measured window ----
  *
  * At the moment W of opening or closing, every CPU is in one of two states. It
@@ -475,6 +501,7 @@ static void window_open_at(struct machine *m, u64 time)
 	m->window_start = time;
 	m->window_open = m->window_opened = true;
 	set_limit(m);
+	start_intervals(m);
 }
 
 /* What CPU c did in the window that closes at time, added to s. */
@@ -496,9 +523,9 @@ static void add_accounts(struct cpu *c, u64 time, struct machine_stats *s)
 		s->account_ps[a] += ps[a];
 }
 
-static void window_close_at(struct machine *m, u64 time)
+/* All of the window up to time. */
+static void window_stats(struct machine *m, u64 time, struct machine_stats *s)
 {
-	struct machine_stats *s = &m->frozen;
 	u64 sum = 0;
 
 	*s = m->stats;
@@ -512,7 +539,24 @@ static void window_close_at(struct machine *m, u64 time)
 	for (u32 a = 0; a < MACH_NR_ACCOUNTS; a++)
 		sum += s->account_ps[a];
 	MACH_ASSERT(sum == s->window_ps * m->nr_cpus);
+}
+
+static void window_close_at(struct machine *m, u64 time)
+{
+	window_stats(m, time, &m->frozen);
 	m->window_open = false;
+	m->interval_at = NEVER;
+}
+
+void machine_interval(struct machine *m)
+{
+	struct machine_stats so_far;
+
+	if (m->now < m->interval_at)
+		return;
+	window_stats(m, m->now, &so_far);
+	m->interval(m->interval_arg, &so_far);
+	m->interval_at += m->interval_ps;
 }
 
 void machine_window_open(void)

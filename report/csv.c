@@ -29,6 +29,17 @@ static void figure(double x, const char *end, FILE *out)
 		fprintf(out, "%.6g%s", x, end);
 }
 
+static void line_head(const struct report *r, const struct report_column *c,
+		      const char *metric, FILE *out)
+{
+	field(r->workload, out);
+	field(r->machine, out);
+	field(r->era ? r->era : "", out);
+	field(c->core, out);
+	field(c->label, out);
+	field(metric, out);
+}
+
 static void line(const struct report *r, const struct report_column *c,
 		 const char *metric, FILE *out)
 {
@@ -36,15 +47,33 @@ static void line(const struct report *r, const struct report_column *c,
 
 	if (!s.n)
 		return;
-	field(r->workload, out);
-	field(r->machine, out);
-	field(r->era ? r->era : "", out);
-	field(c->core, out);
-	field(c->label, out);
-	field(metric, out);
+	line_head(r, c, metric, out);
 	fprintf(out, "%u,", s.n);
 	figure(s.mean, ",", out);
 	figure(s.sd, "\n", out);
+}
+
+/*
+ * "interval.RUN.END_S.NAME" as the metric: a figure of one interval of one run (from 1),
+ * with the time of its end.
+ */
+static void interval_lines(const struct report *r, const struct report_column *c, u32 run,
+			   FILE *out)
+{
+	for (u32 i = 0; i < c->run[run].nr_intervals; i++) {
+		const struct interval *row = &c->run[run].interval[i];
+
+		for (u32 k = 1; k < row->n; k++) {
+			char metric[METRIC_NAME_MAX + 64];
+
+			snprintf(metric, sizeof(metric), "interval.%u.%.6f.%s", run + 1,
+				 row->m[0].value, row->m[k].name);
+			line_head(r, c, metric, out);
+			fputs("1,", out);
+			figure(row->m[k].value, ",", out);
+			fputs("0\n", out);
+		}
+	}
 }
 
 void report_csv(const struct report *r, FILE *out)
@@ -57,5 +86,8 @@ void report_csv(const struct report *r, FILE *out)
 	for (u32 c = 0; c < r->nr_columns; c++)
 		for (u32 i = 0; i < n; i++)
 			line(r, &r->column[c], names[i], out);
+	for (u32 c = 0; c < r->nr_columns; c++)
+		for (u32 run = 0; run < r->column[c].runs; run++)
+			interval_lines(r, &r->column[c], run, out);
 	free(names);
 }

@@ -81,8 +81,36 @@ static json_t *effects(const struct report *r, u32 column)
 	return o;
 }
 
+/* One array for each run, of one object for each interval; NULL: there are none. */
+static json_t *intervals(const struct report_column *c)
+{
+	json_t *runs = json_array();
+	u32 n = 0;
+
+	for (u32 run = 0; run < c->runs; run++) {
+		const struct metrics *ms = &c->run[run];
+		json_t *rows = json_array();
+
+		for (u32 i = 0; i < ms->nr_intervals; i++) {
+			const struct interval *row = &ms->interval[i];
+			json_t *o = json_object();
+
+			for (u32 k = 0; k < row->n; k++)
+				json_object_set_new(o, row->m[k].name, figure(row->m[k].value));
+			json_array_append_new(rows, o);
+		}
+		n += ms->nr_intervals;
+		json_array_append_new(runs, rows);
+	}
+	if (n)
+		return runs;
+	json_decref(runs);
+	return NULL;
+}
+
 static json_t *column(const struct report *r, u32 i)
 {
+	json_t *rows = intervals(&r->column[i]);
 	const struct report_column *c = &r->column[i];
 	json_t *o = json_object();
 	char digest[20];
@@ -96,6 +124,8 @@ static json_t *column(const struct report *r, u32 i)
 		json_object_set_new(o, "digest", json_string(digest));
 	}
 	json_object_set_new(o, "metrics", metrics(r, c));
+	if (rows)
+		json_object_set_new(o, "intervals", rows);
 	if (r->ranges && i)
 		json_object_set_new(o, "effects", effects(r, i));
 	return o;

@@ -6,6 +6,8 @@
 #ifndef TLBLAB_REPORT_METRICS_H
 #define TLBLAB_REPORT_METRICS_H
 
+#include <stdlib.h>
+
 #include <tlblab/types.h>
 
 #define METRIC_NAME_MAX 48
@@ -16,14 +18,32 @@ struct metric {
 	double value;
 };
 
+/* What a row of `run --interval` has: "time_s", the end of it, first. */
+#define INTERVAL_FIGURES 8
+
+struct interval {
+	u32 n;
+	struct metric m[INTERVAL_FIGURES];
+};
+
 struct metrics {
 	u32 n;
 	struct metric m[METRICS_MAX];
+	/* In order of time, all with the same figures; metrics_free(). */
+	struct interval *interval;
+	u32 nr_intervals;
 	/* Of the integers that the figures come from (FNV-1a); 0: native. */
 	u64 digest;
 	/* What could not be measured here and how to enable it; "" if all was. */
 	char note[1024];
 };
+
+static inline void metrics_free(struct metrics *ms)
+{
+	free(ms->interval);
+	ms->interval = NULL;
+	ms->nr_intervals = 0;
+}
 
 static inline void metrics_set(struct metrics *ms, const char *name, double v)
 {

@@ -50,6 +50,8 @@ void report_free(struct report *r)
 	for (u32 i = 0; i < r->nr_columns; i++) {
 		free(r->column[i].knob);
 		free(r->column[i].param);
+		for (u32 run = 0; r->column[i].run && run < r->column[i].runs; run++)
+			metrics_free(&r->column[i].run[run]);
 		free(r->column[i].run);
 	}
 	r->nr_notes = r->nr_columns = 0;

@@ -359,6 +359,38 @@ static void block(const struct block *b, const char **names, u32 n, bool all)
 		section_all(b, names, n);
 }
 
+static void interval_row(const struct interval *row, FILE *out)
+{
+	for (u32 i = 0; i < row->n; i++) {
+		double x = row->m[i].value;
+		bool whole = x == (double)(s64)x && strcmp(row->m[i].name, "time_s");
+
+		/* Six of them, and cycles of a thousand CPUs: 78 columns. */
+		fprintf(out, " %12.*f", whole ? 0 : 6, x);
+	}
+	fputc('\n', out);
+}
+
+static void intervals(const struct report *r, FILE *out)
+{
+	for (u32 c = 0; c < r->nr_columns; c++) {
+		const struct report_column *col = &r->column[c];
+
+		for (u32 run = 0; run < col->runs; run++) {
+			const struct metrics *ms = &col->run[run];
+
+			if (!ms->nr_intervals)
+				continue;
+			fprintf(out, "\nintervals of %s, run %u\n", col->label, run + 1);
+			for (u32 i = 0; i < ms->interval[0].n; i++)
+				fprintf(out, " %12s", ms->interval[0].m[i].name);
+			fputc('\n', out);
+			for (u32 i = 0; i < ms->nr_intervals; i++)
+				interval_row(&ms->interval[i], out);
+		}
+	}
+}
+
 static void verdict(FILE *out, const char *metric, const char *line)
 {
 	char head[METRIC_NAME_MAX];
@@ -450,6 +482,7 @@ void report_text(const struct report *r, bool all_metrics, FILE *out)
 			b.column[b.n++] = next++;
 		block(&b, names, n, all_metrics);
 	}
+	intervals(r, out);
 	verdicts(r, out);
 	if (r->nr_notes && (r->nr_columns < 2 || r->native || r->ranges))
 		fputc('\n', out);

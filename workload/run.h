@@ -18,6 +18,7 @@ struct run_setup {
 	bool pin;
 	u64 seed;
 	u64 time_limit_ps;		/* simulated; 0: none */
+	u64 interval_ps;		/* simulated: of metrics->interval; 0: none */
 	/* Called now and then with iterations' time; may be NULL. */
 	void (*progress)(void *arg, u64 simulated_ps);
 	void *progress_arg;

@@ -65,6 +65,10 @@ struct sim {
 	bool chased;
 	bool killed;		/* a thread saw MACH_SIGKILL */
 	struct figures figures;
+	/* The last interval's end, and what had been counted then. */
+	struct machine_stats interval_stats;
+	u64 interval_turns;
+	struct metrics *metrics;
 };
 
 static struct sim *sim_of(struct wl *w)
@@ -542,6 +546,7 @@ static void set_counts(struct metrics *ms, const struct sim *sim,
 			    (double)st->dsb_ishst_all -
 			    (double)st->fence[MACH_DSB_ISHST]);
 	metrics_set(ms, "flush.ipi", (double)st->ipi);
+	metrics_set(ms, "fabric.wait_s", seconds(st->fabric_wait_ps));
 	metrics_set(ms, "tlb.hit", (double)st->tlb_hit);
 	metrics_set(ms, "tlb.miss", (double)st->tlb_miss);
 	metrics_set(ms, "machine.page_faults", (double)st->page_fault);
@@ -590,6 +595,110 @@ static void sim_metrics(struct sim *sim, struct metrics *ms)
 	ms->digest = sim_digest(sim, st, cs, n);
 }
 
+/* -------------------------------------------------------------- intervals */
+
+static u64 busy_ps(const struct machine_stats *st)
+{
+	u64 ps = 0;
+
+	for (u32 i = 0; i < MACH_NR_ACCOUNTS; i++)
+		if (i != MACH_ACCT_IDLE)
+			ps += st->account_ps[i];
+	return ps;
+}
+
+/* For other CPUs' TLBs and interrupts; fences are not part of it. */
+static u64 stall_ps(const struct machine_stats *st)
+{
+	return st->account_ps[MACH_ACCT_INVALIDATE_ISSUE] + st->fabric_wait_ps +
+	       st->account_ps[MACH_ACCT_IPI_WAIT];
+}
+
+static u64 insns(const struct machine_stats *st, u32 first, u32 last)
+{
+	u64 n = 0;
+
+	for (u32 i = first; i <= last; i++)
+		n += st->insn[i];
+	return n;
+}
+
+static void interval_add(struct interval *row, const char *name, double value)
+{
+	struct metric *m = &row->m[row->n++];
+
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	m->value = value;
+}
+
+/* From a to b: in cycles, where the machine says what one takes, else in seconds. */
+static void interval_time(struct interval *row, const struct machine_desc *desc,
+			  const char *cycles, const char *secs, u64 a, u64 b)
+{
+	const struct cost *cycle = &desc->hw_cost[HW_CYCLE];
+
+	if (cycle->ps)
+		interval_add(row, cycles, (double)((b - a) / cycle->ps));
+	else
+		interval_add(row, secs, seconds(b - a));
+}
+
+/* The operations of other CPUs' TLBs, as each architecture has them. */
+static void interval_flushes(struct interval *row, const char *arch,
+			     const struct machine_stats *a, const struct machine_stats *b)
+{
+	static const struct {
+		const char *arch, *name;
+		u32 first, last;
+	} rows[] = {
+		{ "x86", "flushes", MACH_X86_INVLPG, MACH_X86_CR3 },
+		{ "arm64", "tlbi", MACH_ARM64_TLBI_VAE1IS, MACH_ARM64_TLBI_RVALE1IS },
+		{ "powerpc", "tlbie", MACH_PPC_TLBIE, MACH_PPC_TLBIE },
+		{ "powerpc", "hcalls", MACH_PPC_H_RPT_INVALIDATE, MACH_PPC_H_RPT_INVALIDATE },
+	};
+
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(rows[i].arch, arch))
+			interval_add(row, rows[i].name,
+				     (double)(insns(b, rows[i].first, rows[i].last) -
+					      insns(a, rows[i].first, rows[i].last)));
+	if (!strcmp(arch, "x86"))
+		interval_add(row, "ipi", (double)(b->ipi - a->ipi));
+}
+
+static void sim_interval(void *arg, const struct machine_stats *so_far)
+{
+	struct sim *sim = arg;
+	struct metrics *ms = sim->metrics;
+	const struct machine_desc *desc = sim->setup->desc;
+	const struct machine_stats *last = &sim->interval_stats;
+	struct interval *row;
+
+	ms->interval = realloc(ms->interval, (ms->nr_intervals + 1) * sizeof(*row));
+	if (!ms->interval) {
+		fprintf(stderr, "tlblab: out of memory\n");
+		exit(2);
+	}
+	row = &ms->interval[ms->nr_intervals++];
+	row->n = 0;
+	interval_add(row, "time_s", seconds(so_far->window_ps));
+	interval_add(row, "ops", (double)(sim->turns - sim->interval_turns));
+	interval_time(row, desc, "cycles", "busy_s", busy_ps(last), busy_ps(so_far));
+	interval_time(row, desc, "stall_cycles", "stall_s", stall_ps(last), stall_ps(so_far));
+	interval_flushes(row, desc->arch, last, so_far);
+	sim->interval_turns = sim->turns;
+	sim->interval_stats = *so_far;
+}
+
+/* What came after the last whole one. */
+static void sim_interval_rest(struct sim *sim)
+{
+	const struct machine_stats *st = machine_stats(sim->machine);
+
+	if (sim->setup->interval_ps && st->window_ps > sim->interval_stats.window_ps)
+		sim_interval(sim, st);
+}
+
 /* -------------------------------------------------------------------- run */
 
 static void sim_main(void *arg)
@@ -610,7 +719,8 @@ static void sim_progress(void *arg, u64 ps)
 		machine_stop(sim->machine);
 }
 
-static struct sim *sim_create(const struct run_setup *setup, struct machine *m)
+static struct sim *sim_create(const struct run_setup *setup, struct machine *m,
+			      struct metrics *metrics)
 {
 	struct sim *sim = aligned_alloc(LINE, (sizeof(*sim) + LINE - 1) & ~(LINE - 1));
 
@@ -619,6 +729,7 @@ static struct sim *sim_create(const struct run_setup *setup, struct machine *m)
 	memset(sim, 0, sizeof(*sim));
 	sim->setup = setup;
 	sim->machine = m;
+	sim->metrics = metrics;
 	sim->w.ops = &sim_ops;
 	sim->w.workload = setup->workload;
 	memcpy(sim->w.param, setup->param, sizeof(sim->w.param));
@@ -686,6 +797,7 @@ static enum run_status sim_run(struct sim *sim, struct metrics *metrics,
 
 	machine_set_time_limit(sim->machine, sim_time_limit(setup, own_ms));
 	machine_set_progress(sim->machine, sim_progress, sim);
+	machine_set_interval(sim->machine, setup->interval_ps, sim_interval, sim);
 	ret = machine_run(sim->machine, sim_main, sim, setup->pin ? first : NULL);
 	status = sim_outcome(sim, ret, own_ms, error, error_size);
 	if (status == RUN_FAILED)
@@ -702,6 +814,7 @@ static enum run_status sim_run(struct sim *sim, struct metrics *metrics,
 	if (ret == -ELOOP)
 		snprintf(metrics->note, sizeof(metrics->note), "%s",
 			 machine_message(sim->machine));
+	sim_interval_rest(sim);
 	sim_metrics(sim, metrics);
 	return status;
 }
@@ -721,7 +834,7 @@ enum run_status run_simulated(const struct run_setup *setup,
 			   error, error_size);
 	if (!m)
 		return RUN_FAILED;
-	sim = sim_create(setup, m);
+	sim = sim_create(setup, m, metrics);
 	if (sim) {
 		status = sim_run(sim, metrics, error, error_size);
 		sim_destroy(sim);

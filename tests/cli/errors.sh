@@ -84,6 +84,8 @@ bad 'tlblab: more than 16 columns' run mmap8 -m arm64-46 \
 	-s mmu_gather.nested=ignore,force_range,no_reset,fullmm,fullmm_tables \
 	-p touch=1,2,3,4
 bad 'tlblab: --runs: expected a number from 1 to 10000, not "many"' run mmap8 -r many
+bad 'tlblab: --interval: expected seconds such as 0.5, 0.0001 at least, not "0"' run mmap8 --interval 0
+bad 'tlblab: --interval: on this host, `perf stat -I'"'"' does it; name a machine (-m)' run mmap8 --interval 1
 bad 'tlblab: --time-limit: expected seconds such as 0.5, not "0"' run mmap8 --time-limit 0
 bad 'tlblab: no format "xml"; there are text, json, csv' run mmap8 -f xml
 bad 'tlblab: -o /nowhere/out: No such file or directory' run mmap8 -o /nowhere/out

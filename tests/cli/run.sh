@@ -101,6 +101,19 @@ killed()
 }
 check "a killed run leaves the output file as it was" killed
 
+# Rows of 0.1 ms, of which the last is what remained; the same bytes again.
+intervals()
+{
+	run -r 1 --interval 0.0001 >"$tmp/rows" && run -r 1 --interval 0.0001 -f csv >"$tmp/csv1" &&
+		run -r 1 --interval 0.0001 -f csv >"$tmp/csv2" &&
+		[ "$(grep -c '^intervals of .*, run 1$' "$tmp/rows")" -eq 2 ] &&
+		[ "$(grep -cE '^     0\.000[1-3]00( +[0-9.]+){4}$' "$tmp/rows")" -eq 6 ] &&
+		grep -q ',interval\.1\.0\.000200\.tlbi,1,[0-9]*,0$' "$tmp/csv1" &&
+		[ "$(awk 'length > 79' "$tmp/rows" | wc -l)" -eq 0 ] &&
+		[ "$(grep -v wall_s "$tmp/csv1")" = "$(grep -v wall_s "$tmp/csv2")" ]
+}
+check "--interval prints rows" intervals
+
 # The handler is there as soon as the first run has begun; the whole would take hours.
 interrupted()
 {

@@ -247,6 +247,73 @@ static void test_absent(void **state)
 	report_free(&r);
 }
 
+static void add_intervals(struct metrics *ms, u32 n)
+{
+	static const char *const name[] = {
+		"time_s", "ops", "cycles", "stall_cycles", "tlbie", "hcalls",
+	};
+
+	ms->interval = calloc(n, sizeof(*ms->interval));
+	assert_non_null(ms->interval);
+	ms->nr_intervals = n;
+	for (u32 i = 0; i < n; i++) {
+		struct interval *row = &ms->interval[i];
+
+		row->n = 6;
+		for (u32 k = 0; k < 6; k++) {
+			strcpy(row->m[k].name, name[k]);
+			/* Of a thousand CPUs at 4.2 GHz. */
+			row->m[k].value = k == 2 ? 4.2e12 : k == 0 ? (i + 1) / 8.0 : i + k;
+		}
+	}
+}
+
+static const char interval_rows[] =
+"intervals of force_range, run 2\n"
+"       time_s          ops       cycles stall_cycles        tlbie       hcalls\n"
+"     0.125000            1 4200000000000            3            4            5\n"
+"     0.250000            2 4200000000000            4            5            6\n"
+"\n";
+
+/* Of the runs that have them, in every form; in none if there are none. */
+static void test_intervals(void **state)
+{
+	struct report r;
+	json_t *root, *runs, *rows;
+	char *text;
+
+	(void)state;
+	make_report(&r, 2);
+	add_intervals(&r.column[0].run[1], 2);
+	text = printed(&r, 't');
+	assert_non_null(strstr(text, interval_rows));
+	assert_null(strstr(text, "intervals of force_range, run 1"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") < 80);
+	free(text);
+	text = printed(&r, 'c');
+	assert_non_null(strstr(text, "\nmmap8,m,6.12,arm64,force_range,"
+				     "interval.2.0.250000.tlbie,1,5,0\n"));
+	assert_null(strstr(text, "interval.1."));
+	free(text);
+	text = printed(&r, 'j');
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	runs = json_object_get(json_array_get(json_object_get(root, "columns"), 0),
+			       "intervals");
+	assert_int_equal(json_array_size(runs), 2);
+	assert_int_equal(json_array_size(json_array_get(runs, 0)), 0);
+	rows = json_array_get(runs, 1);
+	assert_int_equal(json_array_size(rows), 2);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 1),
+							    "hcalls")), 6);
+	assert_null(json_object_get(json_array_get(json_object_get(root, "columns"), 1),
+				    "intervals"));
+	json_decref(root);
+	free(text);
+	report_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_digest),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
