@@ -376,6 +376,90 @@ static void test_no_huge_pages(void **state)
 	free(l);
 }
 
+static struct lab *shm_attach(const char *ceiling)
+{
+	struct lab *l = lab_make("power10-105", "5.14", &workload_shm_attach, 1);
+
+	l->setup.pin = true;
+	set(l, "iterations", 5);
+	set(l, "size", 2 << 20);
+	knob(l, "powerpc.cpumask_trim", "none");
+	knob(l, "powerpc.ceiling_compare", "ge");
+	knob(l, "powerpc.tlb_single_page_flush_ceiling", ceiling);
+	return l;
+}
+
+/* Thread S2: the PID flush is shorter, and then every load of the set misses. */
+static void test_shm_attach_refill(void **state)
+{
+	struct lab *by_page = shm_attach("34"), *pid = shm_attach("32");
+
+	(void)state;
+	/* The first loads miss in either. */
+	set(by_page, "iterations", 50);
+	set(pid, "iterations", 50);
+	set(by_page, "chase", 256);
+	set(pid, "chase", 256);
+	assert_int_equal(run(by_page), RUN_OK);
+	assert_int_equal(run(pid), RUN_OK);
+	assert_true(get(by_page, "ops") == 50);
+	assert_true(get(pid, "ns_per_load") > 2 * get(by_page, "ns_per_load"));
+	assert_true(get(pid, "unit_us") < get(by_page, "unit_us"));
+	assert_true(get(pid, "tlb.miss") >= get(by_page, "tlb.miss") + 48 * 256);
+	/* What the unit takes with the loads, it takes without them and for them. */
+	assert_true(get(pid, "unit_us") > 256 * get(pid, "ns_per_load") / 1000);
+	free(by_page);
+	free(pid);
+}
+
+/*
+ * Intervals add up to the whole, to the picosecond but for cycles, each of which is
+ * rounded; and a run with them is the run without.
+ */
+static void test_intervals(void **state)
+{
+	static const char *const name[] = {
+		"time_s", "ops", "cycles", "stall_cycles", "tlbie", "hcalls",
+	};
+	struct lab *plain = shm_attach("34"), *l = shm_attach("34");
+	double sum[6] = { 0 }, busy, stall;
+	u32 n;
+
+	(void)state;
+	l->setup.interval_ps = 30000000;	/* a unit is longer */
+	assert_int_equal(run(plain), RUN_OK);
+	assert_int_equal(run(l), RUN_OK);
+	assert_int_equal(plain->metrics.nr_intervals, 0);
+	assert_true(get(l, "real_s") == get(plain, "real_s"));
+	assert_true(get(l, "account.idle") == get(plain, "account.idle"));
+	assert_true(get(l, "flush.tlbie_ric0") == get(plain, "flush.tlbie_ric0"));
+	n = l->metrics.nr_intervals;
+	assert_int_equal(n, (u32)(get(l, "real_s") / 30e-6) + 1);
+	for (u32 i = 0; i < n; i++) {
+		const struct interval *row = &l->metrics.interval[i];
+
+		assert_int_equal(row->n, 6);
+		for (u32 k = 0; k < 6; k++) {
+			assert_string_equal(row->m[k].name, name[k]);
+			sum[k] += row->m[k].value;
+		}
+		if (i + 1 < n)
+			assert_true(row->m[0].value == (i + 1) * 30000000 / 1e12);
+	}
+	assert_true(l->metrics.interval[n - 1].m[0].value == get(l, "real_s"));
+	assert_true(sum[1] == 5);
+	assert_true(sum[4] == get(l, "flush.tlbie_ric0") + get(l, "flush.tlbie_ric1") +
+			      get(l, "flush.tlbie_ric2"));
+	busy = get(l, "user_s") + get(l, "sys_s");
+	stall = get(l, "account.invalidate_issue") + get(l, "fabric.wait_s");
+	/* A cycle is 238 ps. */
+	assert_true(sum[2] <= busy / 238e-12 && sum[2] > busy / 238e-12 - n - 1);
+	assert_true(sum[3] <= stall / 238e-12 + 1 && sum[3] > stall / 238e-12 - n - 1);
+	metrics_free(&l->metrics);
+	free(plain);
+	free(l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -391,6 +475,8 @@ int main(void)
 		cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_munmap_thp),
 		cmocka_unit_test(test_no_huge_pages),
+		cmocka_unit_test(test_shm_attach_refill),
+		cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
