@@ -161,7 +161,7 @@ u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
 		if (f->table)
 			m->gen = target_gen(w, val);
 	}
-	if (!xmem_forward(w, cpu, off))
+	if (cpu == XCPU_NONE || !xmem_forward(w, cpu, off))
 		mem_write(w, word, size, val);
 	return a->now;
 }
@@ -218,10 +218,17 @@ u32 xmem_drainable(const struct xworld *w, u32 cpu, u32 lane)
 		;
 	if (i == c->nr_sb)
 		return XMAX_SB;
+	return xstore_drainable(w, cpu, i) ? i : XMAX_SB;
+}
+
+bool xstore_drainable(const struct xworld *w, u32 cpu, u32 i)
+{
+	const struct xcpu *c = &w->a->cpu[cpu];
+
 	for (u32 j = 0; j < i; j++)
 		if (c->sb[j].off == c->sb[i].off)
-			return XMAX_SB;
-	return i;
+			return false;
+	return true;
 }
 
 /* A store leaves the buffer, or never entered it. */
@@ -324,7 +331,7 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
 	const struct xstore *fwd;
-	u32 off = xoff(w, addr), post;
+	u32 off = xoff(w, addr);
 	char name[64];
 	u64 val;
 
@@ -347,7 +354,7 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	} else if (!w->weak) {
 		val = xmem_read(w, off, size);
 	} else {
-		val = xweak_load(w, t->cpu, off, size, order, XNEVER, &post);
+		val = xweak_load(w, t->cpu, off, size, order);
 	}
 	xev_t(w, t, site, "load %s = 0x%llx", xname_word(w, off, name),
 	      (unsigned long long)val);
@@ -420,8 +427,9 @@ static void rmw_weak(struct xworld *w, u32 cpu, u32 off, u32 size, u64 new, bool
 	xweak_read_newest(w, cpu, off, size,
 			  ord == MACH_RELEASE ? MACH_RELAXED : ord);
 	if (write)
-		xweak_stored(w, cpu, off, xmem_append(w, cpu, off, size, new, site), 0,
-			     ord == MACH_RELEASE || ord == MACH_FULL);
+		xweak_stored_rmw(w, cpu, off, xmem_append(w, cpu, off, size, new, site), 0,
+				 ord == MACH_ACQUIRE || ord == MACH_FULL,
+				 ord == MACH_RELEASE || ord == MACH_FULL);
 	if (ord == MACH_FULL)
 		xweak_fence(w, cpu, MACH_SMP_MB);
 }
@@ -500,7 +508,7 @@ u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site)
 	struct xstack *s = xstack();
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
-	u32 i, off = xoff(w, addr), post;
+	u32 i, off = xoff(w, addr);
 
 	if (!w->booting) {
 		xskip(w, site);
@@ -516,7 +524,7 @@ u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site)
 		if (fwd)
 			val = fwd->val;
 		else if (w->weak && !w->booting && xword_find(w, off))
-			val = xweak_load(w, t->cpu, off, 8, MACH_RELAXED, XNEVER, &post);
+			val = xweak_load(w, t->cpu, off, 8, MACH_RELAXED);
 		else
 			val = xmem_read(w, off, 8);
 		if (val)

@@ -178,15 +178,6 @@ bool xmmu_use(const struct xworld *w, u32 cpu, struct xuse *use)
 
 #define MAX_OUTCOMES 24
 
-struct outcome {
-	struct xpath path;
-	struct xpte p;		/* of the leaf; kind NONE or BAD: nothing there */
-	u32 fault;		/* 0, or MACH_FAULT_USER and others */
-	u32 rv;			/* weak */
-	bool current;
-	bool update;		/* A or D is to be set first */
-};
-
 struct access {
 	struct xthr *t;
 	struct xuse use;
@@ -194,7 +185,7 @@ struct access {
 	bool write;
 	bool foreign;		/* under another root that had the same context */
 	u32 n;
-	struct outcome out[MAX_OUTCOMES];
+	struct xtranslation out[MAX_OUTCOMES];
 };
 
 /* Rights of all levels together. */
@@ -209,31 +200,101 @@ static void path_rights(const struct xworld *w, const struct xpath *path, struct
 	}
 }
 
-static u32 fault_of(const struct xpte *p, bool write)
+static enum xfault fault_of(const struct xworld *w, u32 cpu, const struct xpte *p, bool write)
+{
+	if (p->kind == XPTE_NONE || p->kind == XPTE_BAD)
+		return XFAULT_TRANSLATION;
+	if (!p->usable)
+		return XFAULT_ACCESS_FLAG;
+	if ((!p->user && !(w->privileged >> cpu & 1)) || (write && !p->write))
+		return XFAULT_PERMISSION;
+	return XFAULT_NONE;
+}
+
+static u32 fault_flags(const struct xtranslation *o, bool write)
 {
 	u32 flags = MACH_FAULT_USER | (write ? MACH_FAULT_WRITE : 0);
 
-	if (p->kind == XPTE_NONE)
-		return flags;
-	if (p->kind == XPTE_BAD || !p->usable || !p->user || (write && !p->write))
-		return flags | MACH_FAULT_PRESENT;
-	return 0;
+	if (!o->fault || o->p.kind == XPTE_NONE)
+		return o->fault ? flags : 0;
+	return flags | MACH_FAULT_PRESENT;
 }
 
-static u64 leaf_pa(const struct xworld *w, const struct outcome *o, u64 va)
+u64 xmmu_pa(const struct xworld *w, const struct xtranslation *o, u64 va)
 {
 	u32 shift = xheight_shift(w, o->path.hop[o->path.n - 1].height);
 
 	return (o->p.pa & ~((1ULL << shift) - 1)) | (va & ((1ULL << shift) - 1));
 }
 
+/*
+ * Can the access be made so? Under weak memory that depends on its
+ * view: a store is newer than all; a load, at best, reads the oldest
+ * message that it may; a fault comes after what b_fault has.
+ */
+static bool usable_now(struct xworld *w, struct xuse *use, bool write,
+		       const struct xtranslation *o)
+{
+	bool load = !write || use->may_fail || !xlaw(w, XLAW_STORE_VIEW);
+
+	use->ev = w->a->now + 2;
+	if (!w->weak)
+		return w->mmu->may_hold(w, use, &o->path);
+	if (load || o->fault)
+		use->ev = o->fault ? w->a->cpu[use->cpu].v.b_fault : 0;
+	if (!w->mmu->may_hold(w, use, &o->path))
+		return false;
+	if (!load || o->fault)
+		return true;
+	use->ev = xweak_min_post(w, use->cpu, XFRAMES_AT + (u32)xmmu_pa(w, o, o->path.va),
+				 xlaw(w, XLAW_WALK_READ) ? use->rv : use->addr_view);
+	return w->mmu->may_hold(w, use, &o->path);
+}
+
+/* Has the CPU made this update already, before the access that needs it? */
+static bool updated_early(const struct xworld *w, u32 cpu, const struct xhop *hop)
+{
+	const struct xcpu *c = &w->a->cpu[cpu];
+
+	for (u32 i = 0; i < c->nr_early; i++)
+		if (c->early[i].msg == hop->msg && c->early[i].ts == hop->tw)
+			return true;
+	return false;
+}
+
+/*
+ * A stale entry with A or D clear is not used for an access that must set it: the
+ * walker reads the entry again, which is the current outcome.
+ */
+bool xmmu_translate(struct xworld *w, struct xuse *use, const struct xpath *path,
+		    const struct xpte *p, bool write, struct xtranslation *o)
+{
+	*o = (struct xtranslation){ .path = *path, .p = *p };
+	o->current = xpath_current(path);
+	if (w->mmu->for_cpu)
+		w->mmu->for_cpu(w, use->cpu, &o->p);
+	path_rights(w, path, &o->p);
+	o->fault = fault_of(w, use->cpu, &o->p, write);
+	use->leaf = true;
+	use->fault = o->fault;
+	o->update = !o->fault && (!p->accessed || (write && !p->dirty));
+	if (o->update && !o->current && xlaw(w, XLAW_UPDATE_ATOMIC) &&
+	    !updated_early(w, use->cpu, &path->hop[path->n - 1]))
+		return false;
+	if (!usable_now(w, use, write, o))
+		return false;
+	o->rv = use->rv;
+	return true;
+}
+
 /* Would the two look the same to the program? */
 static bool same(const struct xworld *w, const struct access *acc,
-		 const struct outcome *a, const struct outcome *b)
+		 const struct xtranslation *a, const struct xtranslation *b)
 {
 	if (a->fault || b->fault)
-		return a->fault == b->fault && a->current == b->current;
-	return leaf_pa(w, a, acc->va) == leaf_pa(w, b, acc->va) &&
+		return fault_flags(a, acc->write) == fault_flags(b, acc->write) &&
+		       a->current == b->current;
+	return xmmu_pa(w, a, acc->va) == xmmu_pa(w, b, acc->va) &&
 	       a->path.hop[a->path.n - 1].gen == b->path.hop[b->path.n - 1].gen &&
 	       a->update == b->update && a->rv == b->rv;
 }
@@ -258,54 +319,18 @@ static void check_table(struct xworld *w, struct access *acc, const struct xpath
 		 w->a->frame[frame].died_cpu, w->a->frame[frame].died_step);
 }
 
-/*
- * Can the access be made with this outcome? Under weak memory that depends on its
- * view: a store is newer than all; a load, at best, reads the oldest
- * message that it may; a fault comes after what b_fault has.
- */
-static bool usable_now(struct xworld *w, struct access *acc, const struct outcome *o)
-{
-	struct xuse *use = &acc->use;
-
-	use->ev = w->a->now + 2;
-	if (!w->weak)
-		return w->mmu->may_hold(w, use, &o->path);
-	if (!acc->write || o->fault)
-		use->ev = o->fault ? w->a->cpu[use->cpu].v.b_fault : 0;
-	if (!w->mmu->may_hold(w, use, &o->path))
-		return false;
-	if (acc->write || o->fault)
-		return true;
-	use->ev = xweak_min_post(w, use->cpu, XFRAMES_AT + (u32)leaf_pa(w, o, acc->va),
-				 use->rv);
-	return w->mmu->may_hold(w, use, &o->path);
-}
-
-/*
- * A stale entry with A or D clear is not used for an access that must set it: the
- * walker reads the entry again, which is the current outcome.
- */
 static bool collect(struct xworld *w, const struct xpath *path, const struct xpte *p,
 		    void *arg)
 {
 	struct access *acc = arg;
-	struct outcome o = { .path = *path, .p = *p };
+	struct xtranslation o;
 
 	if (p->kind == XPTE_TABLE) {
 		check_table(w, acc, path, p);
 		return w->stop;
 	}
-	o.current = xpath_current(path);
-	path_rights(w, path, &o.p);
-	o.fault = fault_of(&o.p, acc->write);
-	acc->use.leaf = true;
-	acc->use.fault = o.fault;
-	o.update = !o.fault && (!p->accessed || (acc->write && !p->dirty));
-	if (o.update && !o.current)
+	if (!xmmu_translate(w, &acc->use, path, p, acc->write, &o))
 		return false;
-	if (!usable_now(w, acc, &o))
-		return false;
-	o.rv = acc->use.rv;
 	if (acc->foreign) {
 		if (o.fault)
 			return false;
@@ -328,7 +353,7 @@ static bool collect(struct xworld *w, const struct xpath *path, const struct xpt
 
 static void swap_out(struct access *acc, u32 i)
 {
-	struct outcome o = acc->out[0];
+	struct xtranslation o = acc->out[0];
 
 	acc->out[0] = acc->out[i];
 	acc->out[i] = o;
@@ -365,7 +390,7 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 {
 	xstep_add(s, XOBJ_TLB, acc->use.cpu, false);
 	for (u32 i = 0; i < acc->n; i++) {
-		const struct outcome *o = &acc->out[i];
+		const struct xtranslation *o = &acc->out[i];
 
 		/* The walker does not look into the store buffer. */
 		for (u32 j = 0; j < o->path.n; j++)
@@ -381,15 +406,15 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 		}
 		xstep_add(s, XOBJ_FRAME, (u32)(o->p.pa >> w->page_shift), false);
 		if (!acc->write)
-			xstep_load(s, acc->use.cpu, XFRAMES_AT + (u32)leaf_pa(w, o, acc->va));
+			xstep_load(s, acc->use.cpu, XFRAMES_AT + (u32)xmmu_pa(w, o, acc->va));
 		else if (w->weak && !w->overtake)
 			xmem_store_footprint(w, acc->use.cpu, XFRAMES_AT +
-					     (u32)leaf_pa(w, o, acc->va), s);
+					     (u32)xmmu_pa(w, o, acc->va), s);
 	}
 }
 
 /* The walker sets A and D by a locked operation on the entry that is there. */
-static void update_entry(struct xworld *w, struct access *acc, struct outcome *o)
+static void update_entry(struct xworld *w, struct access *acc, struct xtranslation *o)
 {
 	struct xhop *hop = &o->path.hop[o->path.n - 1];
 	u64 val = w->mmu->mark_used(w, xmem_read(w, hop->off, 8), acc->write);
@@ -406,7 +431,7 @@ static void update_entry(struct xworld *w, struct access *acc, struct outcome *o
 		w->a->cpu[acc->use.cpu].v.h = ts;
 }
 
-static void tell(struct xworld *w, struct access *acc, const struct outcome *o, u64 val)
+static void tell(struct xworld *w, struct access *acc, const struct xtranslation *o, u64 val)
 {
 	const struct xhop *hop = &o->path.hop[o->path.n - 1];
 	u32 frame = (u32)(o->p.pa >> w->page_shift);
@@ -434,35 +459,55 @@ static void tell(struct xworld *w, struct access *acc, const struct outcome *o, 
 	      (unsigned long long)val, frame, stale);
 }
 
-static void do_store(struct xworld *w, struct access *acc, struct outcome *o, u64 val)
+void xstore_via(struct xstore *st, const struct xpath *path)
 {
-	u32 frame = (u32)(leaf_pa(w, o, acc->va) >> w->page_shift);
+	st->nr_via = (u8)path->n;
+	for (u32 i = 0; i < path->n; i++)
+		st->via[i] = path->hop[i].msg;
+}
+
+static void do_store(struct xworld *w, struct access *acc, struct xtranslation *o, u64 val)
+{
+	u32 frame = (u32)(xmmu_pa(w, o, acc->va) >> w->page_shift);
 	struct xstore st = {
-		.val = val, .off = XFRAMES_AT + (u32)leaf_pa(w, o, acc->va), .size = 8,
+		.val = val, .off = XFRAMES_AT + (u32)xmmu_pa(w, o, acc->va), .size = 8,
 		.kind = XSTORE_USER, .site = &user_store, .frame = (u16)frame,
 		.gen = w->a->frame[frame].gen, .va = acc->va,
 	};
 
+	xstore_via(&st, &o->path);
 	xmem_store(w, acc->use.cpu, &st);
 }
 
-static u64 do_load(struct xworld *w, struct access *acc, struct outcome *o)
+static u64 read_through(struct xworld *w, struct xuse *use, const struct xtranslation *o,
+		     u32 off)
 {
-	u32 off = XFRAMES_AT + (u32)leaf_pa(w, o, acc->va), post;
+	struct xread r = {
+		.off = off, .size = 8, .view = o->rv, .use = use, .path = &o->path,
+	};
+	bool found = xweak_read(w, use->cpu, &r);
+
+	XASSERT(found);
+	return r.val;
+}
+
+static u64 do_load(struct xworld *w, struct access *acc, struct xtranslation *o)
+{
+	u32 off = XFRAMES_AT + (u32)xmmu_pa(w, o, acc->va);
 	const struct xstore *fwd = xmem_forward(w, acc->use.cpu, off);
 
 	if (fwd)
 		return fwd->val;
 	if (w->weak)
-		return xweak_user_load(w, &acc->use, &o->path, off, o->rv, &post);
+		return read_through(w, &acc->use, o, off);
 	return xmem_read(w, off, 8);
 }
 
 /* Carry out one outcome. Returns 0 or the fault's flags. */
-static u32 perform(struct xworld *w, struct access *acc, struct outcome *o, u64 *val)
+static u32 perform(struct xworld *w, struct access *acc, struct xtranslation *o, u64 *val)
 {
 	struct xthr *t = acc->t;
-	u32 frame = (u32)(leaf_pa(w, o, acc->va) >> w->page_shift);
+	u32 frame = (u32)(xmmu_pa(w, o, acc->va) >> w->page_shift);
 
 	if (w->weak)
 		xweak_walked(w, &acc->use, o->rv, acc->va, o->fault);
@@ -470,7 +515,7 @@ static u32 perform(struct xworld *w, struct access *acc, struct outcome *o, u64 
 		xev_t(w, t, acc->write ? &user_store : &user_load, "%s 0x%llx faults%s",
 		      acc->write ? "store to" : "load of", (unsigned long long)acc->va,
 		      o->current ? "" : " by a stale entry");
-		return o->fault;
+		return fault_flags(o, acc->write);
 	}
 	if (o->update)
 		update_entry(w, acc, o);
@@ -486,7 +531,7 @@ static u32 perform(struct xworld *w, struct access *acc, struct outcome *o, u64 
 }
 
 /* Could an access that begins now, after all that has happened, have this outcome? */
-static bool live(struct xworld *w, const struct access *acc, const struct outcome *o)
+static bool live(struct xworld *w, const struct access *acc, const struct xtranslation *o)
 {
 	struct xuse use = acc->use;
 
@@ -499,16 +544,16 @@ static bool live(struct xworld *w, const struct access *acc, const struct outcom
 /* arm64, POWER: two entries that are both live must agree on output and size. */
 static void check_conflict(struct xworld *w, struct access *acc)
 {
-	const struct outcome *first = NULL;
+	const struct xtranslation *first = NULL;
 
 	if (acc->n < 2 || !w->weak || w->prog.no_conflict)
 		return;
 	for (u32 i = 0; i < acc->n; i++) {
-		const struct outcome *o = &acc->out[i];
+		const struct xtranslation *o = &acc->out[i];
 
 		if (!live(w, acc, o))
 			continue;
-		if (first && (leaf_pa(w, first, acc->va) != leaf_pa(w, o, acc->va) ||
+		if (first && (xmmu_pa(w, first, acc->va) != xmmu_pa(w, o, acc->va) ||
 			      first->path.hop[first->path.n - 1].height !=
 				      o->path.hop[o->path.n - 1].height)) {
 			xviolate(w, XRULE_CONFLICT,
@@ -527,12 +572,12 @@ static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
 	outcomes(w, acc);
 	XASSERT(w->stop || acc->n);
 	for (u32 i = 0; i < acc->n; i++) {
-		struct outcome *o = &acc->out[i];
+		struct xtranslation *o = &acc->out[i];
 
 		if (o->fault)
 			continue;
 		xoracle_access(w, acc->use.cpu, &o->path,
-			       (u32)(leaf_pa(w, o, acc->va) >> w->page_shift), acc->va,
+			       (u32)(xmmu_pa(w, o, acc->va) >> w->page_shift), acc->va,
 			       acc->write, o->rv);
 	}
 	check_conflict(w, acc);

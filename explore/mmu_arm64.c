@@ -13,9 +13,9 @@
  *		 that is no longer loaded stays, under its ASID, until an
  *		 invalidation completes after the root was replaced.
  *
- * With hafdbs, hardware sets AF and the dirty state together with the access. Not
- * modelled: that it does so earlier or later, and AF set with no access
- * at all. No user entry is global; contiguous hints are ignored.
+ * With hafdbs, hardware sets AF and the dirty state together with the access; that it
+ * does so earlier or later, and AF with no access at all, litmus tests explore
+ * (access.c), C code does not yet. No user entry is global; contiguous hints are ignored.
  */
 #include "world.h"
 
@@ -35,15 +35,25 @@ static void init(struct xworld *w)
 
 static void decode_leaf(const struct xworld *w, u64 val, u32 height, struct xpte *p)
 {
-	bool hd = w->features & XFEAT_HAFDBS;
+	bool hafdbs = w->features & XFEAT_HAFDBS;
 
 	p->kind = XPTE_LEAF;
 	p->pa = val & ARM_ADDR & ~((1ULL << xheight_shift(w, height)) - 1);
 	p->dirty = !(val & ARM_AP_RDONLY);
-	p->write = p->dirty || (hd && (val & ARM_DBM));
+	p->dbm = !!(val & ARM_DBM);
+	p->write = p->dirty || (hafdbs && p->dbm);
 	p->user = !!(val & ARM_AP_USER);
 	p->accessed = !!(val & ARM_AF);
-	p->usable = p->accessed || hd;
+	p->usable = p->accessed || hafdbs;
+}
+
+/* TCR_EL1.HA and HD. */
+static void for_cpu(const struct xworld *w, u32 cpu, struct xpte *p)
+{
+	if (p->kind != XPTE_LEAF)
+		return;
+	p->write = p->dirty || (p->dbm && (w->hd >> cpu & 1));
+	p->usable = p->accessed || (w->ha >> cpu & 1);
 }
 
 static void decode(const struct xworld *w, u64 val, u32 height, struct xpte *p)
@@ -75,17 +85,24 @@ static u64 mark_used(const struct xworld *w, u64 val, bool write)
 
 /* ---- what may be cached ---- */
 
-/* Is k complete, for this CPU and ASID, and does it name part of what hop maps? */
-static bool applies(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
-		    const struct xpath *path, u32 i)
+/* Is k for this CPU and ASID, and does it name part of what hop maps? */
+static bool names(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
+		  const struct xpath *path, u32 i)
 {
 	u64 mask = (1ULL << xheight_shift(w, path->hop[i].height)) - 1;
 
-	if (!k->d || (k->local && k->cpu != use->cpu))
+	if (k->local && k->cpu != use->cpu && xlaw(w, XLAW_LOCAL))
 		return false;
 	if (k->ctx != XCTX_ANY && k->ctx != use->ctx)
 		return false;
 	return (path->va | mask) >= k->start && (path->va & ~mask) <= k->last;
+}
+
+/* And complete? */
+static bool applies(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
+		    const struct xpath *path, u32 i)
+{
+	return k->d && names(w, k, use, path, i);
 }
 
 static bool in_classes(const struct xworld *w, const struct xtlbi *k, u64 va)
@@ -116,12 +133,35 @@ static bool survives(const struct xworld *w, const struct xtlbi *k, const struct
 	if (!applies(w, k, use, path, i) || !drops(w, k, use, path, i) ||
 	    path->hop[i].tw > k->t)
 		return true;
-	if (rv >= k->d)
+	if (rv >= k->d && xlaw(w, XLAW_TLBI_WALK))
 		return false;
-	if (k->cpu == use->cpu)
+	if (k->cpu == use->cpu && xlaw(w, XLAW_OWN_ACCESS))
 		return true;
-	return use->ev < k->d &&
-	       (use->fault || w->a->cpu[use->cpu].v.vtr[path->va >> 3 & 7] < k->d);
+	if (use->ev >= k->d && xlaw(w, XLAW_TLBI_ACCESS))
+		return false;
+	if (use->fault && xlaw(w, XLAW_OFFSET_FAULT))
+		return true;
+	return w->a->cpu[use->cpu].v.vtr[path->va >> 3 & 7] < k->d ||
+	       !xlaw(w, XLAW_OFFSET);
+}
+
+bool xtlbi_drops_store(const struct xworld *w, const struct xtlbi *k, u32 cpu,
+		       const struct xstore *s)
+{
+	struct xuse use = { .cpu = cpu, .ctx = w->a->cpu[cpu].ctx, .leaf = true };
+	struct xpath path = { .n = s->nr_via, .va = s->va };
+
+	if (s->kind != XSTORE_USER)
+		return false;
+	for (u32 i = 0; i < path.n; i++) {
+		path.hop[i].height = (u8)(w->nr_levels - 1 - i);
+		path.hop[i].tw = s->via[i] == XNIL ? XNEVER : w->a->msg[s->via[i]].tw;
+	}
+	for (u32 i = 0; i < path.n; i++)
+		if (names(w, k, &use, &path, i) && drops(w, k, &use, &path, i) &&
+		    path.hop[i].tw <= k->t)
+			return true;
+	return false;
 }
 
 /* When use's root, which is not loaded now, was last replaced. */
@@ -159,28 +199,46 @@ static bool root_survives(const struct xworld *w, const struct xuse *use,
 }
 
 /* Walked now, not cached: a fault on an entry that is not valid. */
-static bool uncacheable(const struct xworld *w, const struct xhop *hop)
+static bool uncacheable(const struct xworld *w, u32 cpu, const struct xhop *hop)
 {
 	struct xpte p;
 
 	w->mmu->decode(w, hop->val, hop->height, &p);
+	if (w->mmu->for_cpu)
+		w->mmu->for_cpu(w, cpu, &p);
 	return p.kind == XPTE_NONE || p.kind == XPTE_BAD ||
 	       (p.kind == XPTE_LEAF && !p.usable);
+}
+
+/* Rule 1 of the model: was the leaf overwritten too early, for a walk with rv? */
+static bool overdue(const struct xworld *w, const struct xuse *use, const struct xhop *hop,
+		    u32 rv)
+{
+	if (hop->tw == XNEVER)
+		return false;
+	if (!xlaw(w, XLAW_STALE))
+		return true;
+	if (hop->tw > rv)
+		return false;
+	if (!xlaw(w, XLAW_FRESH_ALL))
+		return true;
+	if (use->fault && (w->refetch || !xlaw(w, XLAW_FRESH_PERMISSION)))
+		return true;
+	return uncacheable(w, use->cpu, hop) && xlaw(w, XLAW_FRESH);
 }
 
 bool xweak_may_hold(struct xworld *w, struct xuse *use, const struct xpath *path)
 {
 	u32 rv = w->a->cpu[use->cpu].v.b_walk, newest = 0;
 
-	if (use->addr_view > rv)
+	if (use->addr_view > rv && xlaw(w, XLAW_ADDR_WALK))
 		rv = use->addr_view;
 	for (u32 i = 0; i < path->n; i++) {
 		const struct xhop *hop = &path->hop[i];
 
 		if (hop->tw <= newest)
 			return false;
-		if (use->leaf && i + 1 == path->n && hop->tw <= rv &&
-		    ((use->fault && w->refetch) || uncacheable(w, hop)))
+		if (use->leaf && i + 1 == path->n && overdue(w, use, hop, rv))
 			return false;
 		if (hop->ts > newest)
 			newest = hop->ts;
@@ -275,35 +333,50 @@ void xtlbi_add(struct xworld *w, const struct xtlbi *k)
 	w->a->tlbi[w->a->nr_tlbi++] = *k;
 }
 
-static void tlbi(struct xworld *w, struct xthr *t, u32 op, int shape, u64 xt)
+/* T of the model: what was overwritten by then is dropped. */
+static u32 tlbi_view(const struct xworld *w, u32 cpu, u32 operand)
 {
-	const struct xviews *v = &xcpu_of(w, t)->v;
+	const struct xviews *v = &w->a->cpu[cpu].v;
+	u32 t = v->b_tlbi;
+
+	if (!xlaw(w, XLAW_TLBI_NOW))
+		return w->a->now;
+	if (v->ctrl > t && xlaw(w, XLAW_TLBI_CTRL))
+		t = v->ctrl;
+	if (operand > t && xlaw(w, XLAW_TLBI_OPERAND))
+		t = operand;
+	return t;
+}
+
+void xarm64_tlbi(struct xworld *w, u32 cpu, const struct mach_site *site, u32 op, u64 xt,
+		 u32 view)
+{
+	int shape = shape_of(op);
 	struct xtlbi k = {
-		.t = v->b_tlbi > v->ctrl ? v->b_tlbi : v->ctrl,
-		.at = xnow_odd(w), .cpu = t->cpu, .local = !!(shape & LOCAL),
+		.t = tlbi_view(w, cpu, view),
+		.d = xlaw(w, XLAW_TLBI_AT_ONCE) ? 0 : xnow_odd(w),
+		.at = xnow_odd(w), .cpu = (u8)cpu, .local = !!(shape & LOCAL),
 		.ctx = shape & ANY_ASID ? XCTX_ANY : (u32)(xt >> 48),
 		.tlb = 1, .walk = !(shape & LEAF), .height = -1, .last = ~0ULL,
 		.classes = { ~0ULL, ~0ULL },
 	};
 	bool real = true;
 
+	XASSERT(shape >= 0);
 	if (shape & RANGE)
 		real = decode_range(w, xt, &k);
 	else if (!(shape & WHOLE))
 		real = decode_va(w, xt, &k);
-	xev_t(w, t, t->step.site, "TLBI%s%s%s 0x%llx-0x%llx asid %d%s",
-	      shape & WHOLE ? " all" : " VA", shape & LEAF ? " leaf" : "",
-	      shape & LOCAL ? " local" : "", (unsigned long long)k.start,
-	      (unsigned long long)k.last, (int)k.ctx, real ? "" : " (drops nothing)");
-	(void)op;
+	xev(w, XAGENT_THREAD, w->a->cpu[cpu].cur, cpu, site, "TLBI%s%s%s 0x%llx-0x%llx asid %d%s",
+	    shape & WHOLE ? " all" : " VA", shape & LEAF ? " leaf" : "",
+	    shape & LOCAL ? " local" : "", (unsigned long long)k.start,
+	    (unsigned long long)k.last, (int)k.ctx, real ? "" : " (drops nothing)");
 	if (real && !w->booting)
 		xtlbi_add(w, &k);
 }
 
 static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 {
-	int shape = shape_of(op);
-
 	(void)b;
 	(void)c;
 	if (op == MACH_ARM64_TTBR0) {
@@ -312,8 +385,7 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 		xmmu_load_root(w, t->cpu, a & TTBR_ROOT, (u32)(a >> 48), false);
 		return;
 	}
-	XASSERT(shape >= 0);
-	tlbi(w, t, op, shape, a);
+	xarm64_tlbi(w, t->cpu, t->step.site, op, a, 0);
 }
 
 /* A TLBI does nothing before its DSB: no step. */
@@ -330,6 +402,7 @@ const struct xmmu_arch xmmu_arm64 = {
 	.name = "arm64",
 	.init = init,
 	.decode = decode,
+	.for_cpu = for_cpu,
 	.mark_used = mark_used,
 	.may_hold = xweak_may_hold,
 	.insn = insn,

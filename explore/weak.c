@@ -4,8 +4,9 @@
  * reference/arm64-mmu-model.md; this file has its memory part, mmu_arm64.c its
  * walks. A view is a timestamp; everything up to it has been seen.
  *
- * The model tracks, by register, what an address, a value or a branch was made from. C
- * code shows us no registers, so:
+ * The model tracks, by register, what an address, a value or a branch was made from.
+ * Litmus tests have registers, and come in by access.c with such views. C
+ * code shows us no registers, and comes in by the functions that take an order, so:
  *	address: a load that returned a pointer into an object of the heap, or an entry that
  *		leads to a frame, orders later loads of that object or frame after it
  *		(dep[], by hash: a collision orders more than it should);
@@ -83,76 +84,124 @@ static u32 readable(const struct xworld *w, u32 cpu, const struct xword *word, u
 }
 
 /* Of reading message ts with pre: the post-view. */
-static u32 post_view(const struct xword *word, u32 cpu, u32 pre, u32 ts, bool acquire)
+static u32 post_view(const struct xworld *w, const struct xword *word, u32 cpu, u32 pre,
+		     u32 ts, bool acquire)
 {
-	if (!acquire && ts && word->fwd_ts[cpu] == ts)
+	bool own = ts && word->fwd_ts[cpu] == ts && xlaw(w, XLAW_FORWARD);
+
+	/* From the store buffer; an acquire does not take an atomic's write from there. */
+	if (own && !(acquire && word->fwd_rmw >> cpu & 1))
 		return MAX(pre, word->fwd_view[cpu]);
 	return MAX(pre, ts);
 }
 
 static void loaded(struct xworld *w, u32 cpu, struct xword *word, u32 ts, u32 post,
-		   u32 order)
+		   bool acquire, bool no_result)
 {
 	struct xviews *v = &w->a->cpu[cpu].v;
 
-	up(&v->r, post);
+	if (!no_result)
+		up(&v->r, post);
 	if (word)
 		up(&word->coh[cpu], MAX(post, ts));
-	if (order == MACH_ACQUIRE || order == MACH_FULL) {
+	if (acquire) {
 		up(&v->b_read, post);
-		up(&v->b_fault, post);
+		if (xlaw(w, XLAW_ACQUIRE_FAULT))
+			up(&v->b_fault, post);
 	}
 }
 
-u64 xweak_load(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order, u32 addr_view,
-	       u32 *post)
+u32 xweak_pre(const struct xworld *w, u32 cpu, u32 view, bool acquire)
 {
-	struct xviews *v = &w->a->cpu[cpu].v;
-	struct xword *word = xword_find(w, off);
-	bool kernel = addr_view == XNEVER;
-	bool acquire = order == MACH_ACQUIRE || order == MACH_FULL;
-	u16 msg[XMAX_READABLE];
-	u32 pre, n, ts = 0;
-	u64 val;
+	const struct xviews *v = &w->a->cpu[cpu].v;
+	u32 pre = MAX(v->b_read, view);
 
-	if (kernel)
-		addr_view = dep_view(w, cpu, off);
-	pre = MAX(v->b_read, addr_view);
-	if (acquire)
+	if (acquire && xlaw(w, XLAW_RELEASE_ACQUIRE))
 		pre = MAX(pre, v->rel);
-	if (word) {
-		n = readable(w, cpu, word, pre, msg);
-		n = xchoose(w, XCHOICE_MESSAGE, n);
-		val = w->a->msg[msg[n]].val;
-		ts = w->a->msg[msg[n]].ts;
-		*post = post_view(word, cpu, pre, ts, acquire);
-	} else {
-		val = xmem_read(w, off, size);
-		*post = pre;
+	return pre;
+}
+
+u32 xweak_forwarded(struct xworld *w, u32 cpu, const struct xstore *st, u32 pre, bool acquire)
+{
+	u32 post = MAX(pre, st->view);
+
+	loaded(w, cpu, NULL, 0, post, acquire, false);
+	return post;
+}
+
+/* May r, with pre, read this message? */
+static bool may_read(struct xworld *w, u32 cpu, const struct xread *r,
+		     const struct xword *word, const struct xmsg *m, u32 pre)
+{
+	bool newest = m->next == XNIL, fails = r->cas && m->val != r->expected;
+
+	if (!newest && (r->cas ? !fails : r->newest))
+		return false;
+	if (!r->use)
+		return true;
+	r->use->leaf = true;
+	r->use->fault = false;
+	r->use->ev = r->write && !fails && xlaw(w, XLAW_STORE_VIEW) ?
+		     w->a->now + 2 : post_view(w, word, cpu, pre, m->ts, r->acquire);
+	return w->mmu->may_hold(w, r->use, r->path);
+}
+
+bool xweak_read(struct xworld *w, u32 cpu, struct xread *r)
+{
+	struct xword *word = xword_find(w, r->off);
+	u32 pre = xweak_pre(w, cpu, r->view, r->acquire), n, m = 0;
+	u16 msg[XMAX_READABLE], ok[XMAX_READABLE];
+
+	r->post = pre;
+	r->ts = 0;
+	if (!word) {
+		r->val = xmem_read(w, r->off, r->size);
+		loaded(w, cpu, NULL, 0, pre, r->acquire, r->no_result);
+		return true;
 	}
-	loaded(w, cpu, word, ts, *post, order);
-	if (kernel) {
-		up(&v->ctrl, *post);
-		dep_note(w, cpu, off, val, *post);
-	}
-	return val;
+	n = readable(w, cpu, word, pre, msg);
+	for (u32 i = 0; i < n; i++)
+		if (may_read(w, cpu, r, word, &w->a->msg[msg[i]], pre))
+			ok[m++] = msg[i];
+	if (!m)
+		return false;
+	m = ok[xchoose(w, XCHOICE_MESSAGE, m)];
+	r->val = w->a->msg[m].val;
+	r->ts = w->a->msg[m].ts;
+	r->post = post_view(w, word, cpu, pre, r->ts, r->acquire);
+	loaded(w, cpu, word, r->ts, r->post, r->acquire, r->no_result);
+	return true;
+}
+
+static bool acquires(u32 order)
+{
+	return order == MACH_ACQUIRE || order == MACH_FULL;
+}
+
+u64 xweak_load(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order)
+{
+	struct xread r = {
+		.off = off, .size = size, .acquire = acquires(order),
+		.view = dep_view(w, cpu, off),
+	};
+
+	xweak_read(w, cpu, &r);
+	up(&w->a->cpu[cpu].v.ctrl, r.post);
+	dep_note(w, cpu, off, r.val, r.post);
+	return r.val;
 }
 
 u32 xweak_read_newest(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order)
 {
-	struct xviews *v = &w->a->cpu[cpu].v;
-	struct xword *word = xword_find(w, off);
-	bool acquire = order == MACH_ACQUIRE || order == MACH_FULL;
-	u32 pre = MAX(v->b_read, dep_view(w, cpu, off)), ts, post;
+	struct xread r = {
+		.off = off, .size = size, .acquire = acquires(order), .newest = true,
+		.view = dep_view(w, cpu, off),
+	};
 
-	if (acquire)
-		pre = MAX(pre, v->rel);
-	ts = word ? w->a->msg[word->last].ts : 0;
-	post = word ? post_view(word, cpu, pre, ts, acquire) : pre;
-	loaded(w, cpu, word, ts, post, order);
-	up(&v->ctrl, post);
-	dep_note(w, cpu, off, xmem_read(w, off, size), post);
-	return post;
+	xweak_read(w, cpu, &r);
+	up(&w->a->cpu[cpu].v.ctrl, r.post);
+	dep_note(w, cpu, off, r.val, r.post);
+	return r.post;
 }
 
 /*
@@ -161,42 +210,17 @@ u32 xweak_read_newest(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order)
  */
 u32 xweak_min_post(struct xworld *w, u32 cpu, u32 off, u32 rv)
 {
+	const struct xstore *st = xmem_forward(w, cpu, off);
 	u32 pre = MAX(w->a->cpu[cpu].v.b_read, rv), n;
 	struct xword *word = xword_find(w, off);
 	u16 msg[XMAX_READABLE];
 
+	if (st)
+		return MAX(pre, st->view);
 	if (!word)
 		return pre;
 	n = readable(w, cpu, word, pre, msg);
-	return post_view(word, cpu, pre, w->a->msg[msg[n - 1]].ts, false);
-}
-
-u64 xweak_user_load(struct xworld *w, struct xuse *use, const struct xpath *path, u32 off,
-		    u32 rv, u32 *post)
-{
-	struct xviews *v = &w->a->cpu[use->cpu].v;
-	struct xword *word = xword_find(w, off);
-	u32 pre = MAX(v->b_read, rv), n, m = 0;
-	u16 msg[XMAX_READABLE], ok[XMAX_READABLE];
-
-	*post = pre;
-	if (!word) {
-		loaded(w, use->cpu, NULL, 0, pre, MACH_RELAXED);
-		return xmem_read(w, off, 8);
-	}
-	n = readable(w, use->cpu, word, pre, msg);
-	use->leaf = true;
-	use->fault = false;
-	for (u32 i = 0; i < n; i++) {
-		use->ev = post_view(word, use->cpu, pre, w->a->msg[msg[i]].ts, false);
-		if (w->mmu->may_hold(w, use, path))
-			ok[m++] = msg[i];
-	}
-	XASSERT(m);
-	m = ok[xchoose(w, XCHOICE_MESSAGE, m)];
-	*post = post_view(word, use->cpu, pre, w->a->msg[m].ts, false);
-	loaded(w, use->cpu, word, w->a->msg[m].ts, *post, MACH_RELAXED);
-	return w->a->msg[m].val;
+	return post_view(w, word, cpu, pre, w->a->msg[msg[n - 1]].ts, false);
 }
 
 /* ---- stores and walks ---- */
@@ -212,6 +236,20 @@ void xweak_stored(struct xworld *w, u32 cpu, u32 off, u32 ts, u32 view, bool rel
 	word->coh[cpu] = ts;
 	word->fwd_ts[cpu] = ts;
 	word->fwd_view[cpu] = view;
+	word->fwd_rmw &= ~(1U << cpu);
+}
+
+void xweak_stored_rmw(struct xworld *w, u32 cpu, u32 off, u32 ts, u32 view, bool acquire,
+		      bool release)
+{
+	struct xviews *v = &w->a->cpu[cpu].v;
+
+	xweak_stored(w, cpu, off, ts, view, release);
+	xword_find(w, off)->fwd_rmw |= 1U << cpu;
+	if (acquire && release && xlaw(w, XLAW_SWPAL)) {
+		up(&v->b_read, ts);
+		up(&v->b_fault, ts);
+	}
 }
 
 void xweak_walked(struct xworld *w, const struct xuse *use, u32 rv, u64 va, bool fault)
@@ -240,72 +278,99 @@ void xweak_context_sync(struct xworld *w, u32 cpu)
 	struct xviews *v = &w->a->cpu[cpu].v;
 	u32 view = v->b_walk;
 
-	view = MAX(view, v->ctrl);
-	view = MAX(view, v->addr);
-	view = MAX(view, v->walk);
-	view = MAX(view, v->dsb);
+	if (xlaw(w, XLAW_CTRL_ISB))
+		view = MAX(view, v->ctrl);
+	if (xlaw(w, XLAW_ADDR_ISB))
+		view = MAX(view, v->addr);
+	if (xlaw(w, XLAW_WALK_ISB))
+		view = MAX(view, v->walk);
+	if (xlaw(w, XLAW_DSB_ISB))
+		view = MAX(view, v->dsb);
 	up(&v->b_walk, view);
 	up(&v->b_read, view);
 	up(&v->b_fault, view);
 	up(&v->b_tlbi, view);
 }
 
-static void after_dsb(struct xviews *v, u32 view)
+static void after_dsb(struct xworld *w, u32 cpu, u32 view)
 {
+	struct xviews *v = &w->a->cpu[cpu].v;
+
 	up(&v->dsb, view);
 	up(&v->b_read, view);
 	up(&v->b_fault, view);
 	up(&v->b_tlbi, view);
+	if (!xlaw(w, XLAW_DSB_WALK))
+		up(&v->b_walk, view);
 }
 
-enum { LOADS = 1, STORES = 2 };
-
-static void dmb(struct xviews *v, u32 what)
+void xweak_dmb(struct xworld *w, u32 cpu, u32 what)
 {
-	u32 view = MAX(what & LOADS ? v->r : 0, what & STORES ? v->w : 0);
+	struct xviews *v = &w->a->cpu[cpu].v;
+	u32 view = MAX(what & XORDER_LOADS ? v->r : 0, what & XORDER_STORES ? v->w : 0);
 
-	up(&v->b_fault, view);
-	if (what & LOADS)
+	if (xlaw(w, what == XORDER_STORES ? XLAW_DMB_ST_FAULT : XLAW_DMB_FAULT))
+		up(&v->b_fault, view);
+	if (what & XORDER_LOADS)
 		up(&v->b_read, view);
+	if (!xlaw(w, XLAW_DMB_TLBI))
+		up(&v->b_tlbi, view);
+}
+
+static u32 dsb_view(const struct xworld *w, u32 cpu, u32 what)
+{
+	const struct xviews *v = &w->a->cpu[cpu].v;
+	u32 view = MAX(what & XORDER_LOADS ? v->r : 0, what & XORDER_STORES ? v->w : 0);
+
+	if (what != XORDER_ALL)
+		return view;
+	if (xlaw(w, XLAW_DSB_UPDATE))
+		view = MAX(view, v->h);
+	for (u32 i = 0; i < w->a->nr_tlbi && !xlaw(w, XLAW_TLBI_AT_ONCE); i++)
+		if (w->a->tlbi[i].cpu == cpu)
+			view = xnow_odd(w);
+	return MAX(view, v->walk);
+}
+
+void xweak_dsb(struct xworld *w, u32 cpu, u32 what)
+{
+	after_dsb(w, cpu, dsb_view(w, cpu, what));
 }
 
 void xweak_fence(struct xworld *w, u32 cpu, u32 kind)
 {
-	struct xviews *v = &w->a->cpu[cpu].v;
-	u32 all = MAX(MAX(v->r, v->w), MAX(v->h, v->walk));
-
 	switch (kind) {
 	case MACH_SMP_MB:
 	case MACH_SMP_MB_BEFORE_ATOMIC:
 	case MACH_SMP_MB_AFTER_ATOMIC:
 	case MACH_SMP_MB_AFTER_SPINLOCK:
 	case MACH_HWSYNC:
-		dmb(v, LOADS | STORES);
+		xweak_dmb(w, cpu, XORDER_ALL);
 		break;
 	case MACH_SMP_RMB:
-		dmb(v, LOADS);
+		xweak_dmb(w, cpu, XORDER_LOADS);
 		break;
 	case MACH_LWSYNC:
 		/* All but store to load. */
-		dmb(v, LOADS);
-		dmb(v, STORES);
+		xweak_dmb(w, cpu, XORDER_LOADS);
+		xweak_dmb(w, cpu, XORDER_STORES);
 		break;
 	case MACH_SMP_WMB:
 	case MACH_EIEIO:
-		dmb(v, STORES);
+		xweak_dmb(w, cpu, XORDER_STORES);
 		break;
 	case MACH_DSB_ISHST:
 	case MACH_DSB_NSHST:
-		after_dsb(v, v->w);
+		xweak_dsb(w, cpu, XORDER_STORES);
 		break;
 	case MACH_DSB_ISH:
 	case MACH_DSB_NSH:
-		after_dsb(v, all);
+		xweak_dsb(w, cpu, XORDER_ALL);
 		break;
 	case MACH_PTESYNC:
 		/* Power ISA III 6.9.2: walks after it see what was before it. */
-		after_dsb(v, all);
-		up(&v->b_walk, all);
+		xweak_dsb(w, cpu, XORDER_ALL);
+		up(&w->a->cpu[cpu].v.b_walk, dsb_view(w, cpu, XORDER_ALL));
 		break;
 	case MACH_ISB:
 	case MACH_ISYNC:
@@ -353,37 +418,49 @@ static void advance_stage(struct xworld *w, u32 cpu, u32 kind)
 }
 
 /*
- * Stores that other CPUs have buffered and that went through a translation which
- * k may drop: the invalidation is complete only when they are.
+ * A store that another CPU has buffered and that went through a translation which
+ * k drops: the invalidation is complete only when the store is visible.
  */
 static bool holds_up(const struct xworld *w, const struct xtlbi *k, u32 cpu, u32 i)
 {
-	const struct xstore *s = &w->a->cpu[cpu].sb[i];
+	if ((k->local && cpu != k->cpu) || !xlaw(w, XLAW_STORE_VIEW))
+		return false;
+	return xtlbi_drops_store(w, k, cpu, &w->a->cpu[cpu].sb[i]);
+}
 
-	return s->kind == XSTORE_USER && s->va >= k->start && s->va <= k->last &&
-	       (k->ctx == XCTX_ANY || k->ctx == w->a->cpu[cpu].ctx);
+/* The i-th buffered store becomes visible, and before it older ones to its word. */
+static void drain_through(struct xworld *w, u32 cpu, u32 i)
+{
+	const struct xstore *sb = w->a->cpu[cpu].sb;
+	u32 j;
+
+	while (!xstore_drainable(w, cpu, i)) {
+		for (j = 0; sb[j].off != sb[i].off; j++)
+			;
+		xmem_drain_one(w, cpu, j);
+		i--;
+	}
+	xmem_drain_one(w, cpu, i);
 }
 
 static void drain_held(struct xworld *w, const struct xtlbi *k)
 {
-	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++) {
-		if (k->local && cpu != k->cpu)
-			continue;
+	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++)
 		for (u32 i = 0; i < w->a->cpu[cpu].nr_sb;)
-			if (holds_up(w, k, cpu, i))
-				xmem_drain_one(w, cpu, i);
-			else
+			if (holds_up(w, k, cpu, i)) {
+				drain_through(w, cpu, i);
+				i = 0;
+			} else {
 				i++;
-	}
+			}
 }
 
-static void complete(struct xworld *w, struct xthr *t, u32 kind)
+static void complete(struct xworld *w, u32 cpu, u32 kind)
 {
-	struct xviews *v = &xcpu_of(w, t)->v;
 	u32 d, t_max = 0;
 
 	for (u32 i = 0; i < w->a->nr_tlbi; i++)
-		if (completes(kind, t->cpu, &w->a->tlbi[i])) {
+		if (completes(kind, cpu, &w->a->tlbi[i])) {
 			drain_held(w, &w->a->tlbi[i]);
 			t_max = MAX(t_max, w->a->tlbi[i].t);
 		}
@@ -391,11 +468,40 @@ static void complete(struct xworld *w, struct xthr *t, u32 kind)
 	d = xnow_odd(w);
 	XASSERT(d >= t_max);
 	for (u32 i = 0; i < w->a->nr_tlbi; i++)
-		if (completes(kind, t->cpu, &w->a->tlbi[i]))
+		if (completes(kind, cpu, &w->a->tlbi[i]))
 			w->a->tlbi[i].d = d;
-	after_dsb(v, d);
+	after_dsb(w, cpu, d);
 	if (kind == MACH_PTESYNC)
-		up(&v->b_walk, d);
+		up(&w->a->cpu[cpu].v.b_walk, d);
+}
+
+static u32 dsb_kind(bool local)
+{
+	return local ? MACH_DSB_NSH : MACH_DSB_ISH;
+}
+
+bool xweak_completes(const struct xworld *w, u32 cpu, bool local)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (completes(dsb_kind(local), cpu, &w->a->tlbi[i]))
+			return true;
+	return false;
+}
+
+bool xweak_held(const struct xworld *w, u32 cpu, bool local)
+{
+	for (u32 k = 0; k < w->a->nr_tlbi; k++)
+		for (u32 c = 0; c < w->nr_cpus; c++)
+			for (u32 i = 0; i < w->a->cpu[c].nr_sb; i++)
+				if (completes(dsb_kind(local), cpu, &w->a->tlbi[k]) &&
+				    holds_up(w, &w->a->tlbi[k], c, i))
+					return true;
+	return false;
+}
+
+void xweak_complete(struct xworld *w, u32 cpu, bool local)
+{
+	complete(w, cpu, dsb_kind(local));
 }
 
 void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
@@ -423,5 +529,5 @@ void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
 	if (kind == MACH_EIEIO || kind == MACH_TLBSYNC)
 		advance_stage(w, t->cpu, kind);
 	if (done)
-		complete(w, t, kind);
+		complete(w, t->cpu, kind);
 }

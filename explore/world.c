@@ -274,7 +274,7 @@ static void reset_frames(struct xworld *w)
 			memcpy(w->phys + i * size, w->snap_frames + i * size, size);
 }
 
-static void reset(struct xworld *w)
+void xworld_reset(struct xworld *w)
 {
 	reset_frames(w);
 #ifdef CORO_ASAN
@@ -363,6 +363,7 @@ static const char *setup(struct xworld *w)
 		      feature(p, "arm64.ttl") * XFEAT_TTL |
 		      feature(p, "arm64.tlbirange") * XFEAT_TLBIRANGE |
 		      feature(p, "powerpc.isa31") * XFEAT_ISA31;
+	w->ha = w->hd = w->features & XFEAT_HAFDBS ? ~0U : 0;
 	for (u32 i = 0; i < TLBLAB_MAX_PT_LEVELS; i++)
 		w->bits[i] = w->page_shift - 3;
 	w->mmu->init(w);
@@ -550,7 +551,7 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 		struct xevent *events, u32 *nr_events)
 {
 	*result = (struct xresult){ .outcome = XOUT_PASS };
-	reset(w);
+	xworld_reset(w);
 	w->result = result;
 	w->chooser = chooser;
 	w->events = events;

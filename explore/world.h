@@ -24,7 +24,7 @@
  *			pointer at the snapshot is reset
  *
  * The snapshot is taken when init has run and every thread is parked at its
- * start. Reset copies back what may differ: see reset() in world.c.
+ * start. Reset copies back what may differ: see xworld_reset().
  *
  * Time. `now` counts visible writes, two per write; the i-th has timestamp 2i.
  * Odd numbers lie between writes: invalidations, loads of a root. A write's tw is
@@ -44,6 +44,7 @@
 
 #include "../machine/coro.h"
 #include "explore.h"
+#include "laws.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -95,6 +96,7 @@ void xpanic(const char *file, int line, const char *what)
 #define XMAX_ELIDED	8
 #define XDEPS		64
 #define XMAX_READABLE	16	/* messages that a load chooses among: the newest */
+#define XMAX_UPDATES	8	/* of entries, by a CPU, deferred or early */
 
 #define XNEVER		(~0U)
 #define XNIL		0xffffU
@@ -126,6 +128,7 @@ struct xword {
 	/* Weak memory, per CPU: reference/arm64-mmu-model.md's coh and fwd. */
 	u32 coh[XMAX_CPUS];
 	u32 fwd_ts[XMAX_CPUS], fwd_view[XMAX_CPUS];
+	u32 fwd_rmw;		/* bit per CPU: by an atomic or exclusive store */
 };
 
 /* A store that waits in a CPU's buffer. */
@@ -139,6 +142,8 @@ struct xstore {
 	/* By user mode: the translation it went through. */
 	u16 frame, gen;
 	u64 va;
+	u8 nr_via;
+	u16 via[TLBLAB_MAX_PT_LEVELS];	/* messages of its entries; XNIL: never written */
 	u32 view;		/* of address and data, for forwarding */
 };
 
@@ -168,6 +173,7 @@ struct xpte {
 	u8 dirty;		/* a write needs no update of the entry */
 	u8 accessed;		/* nor does an access */
 	u8 usable;		/* may be used, and cached, as it is */
+	u8 dbm;			/* arm64: hardware may make it dirty, where HD is set */
 	u8 global;
 	u64 pa;
 };
@@ -200,6 +206,28 @@ struct xuse {
 	u32 rv;			/* weak: out, view of the walk */
 	u32 addr_view;		/* weak: of the address */
 	u32 rv_min;		/* weak: the walk comes after this */
+	bool may_fail;		/* a compare and swap: it may turn out not to write */
+};
+
+/* Why an access cannot be made. */
+enum xfault { XFAULT_NONE, XFAULT_TRANSLATION, XFAULT_ACCESS_FLAG, XFAULT_PERMISSION };
+
+/* One way in which an access can be translated now. */
+struct xtranslation {
+	struct xpath path;
+	struct xpte p;		/* of the leaf; kind NONE or BAD: nothing there */
+	enum xfault fault;
+	u32 rv;			/* weak: view of the walk */
+	bool current;		/* by what the tables say now */
+	bool update;		/* A or D is to be set */
+};
+
+/* A hardware update of an entry that is not made together with its access. */
+struct xupdate {
+	u32 off;
+	u32 ts;			/* early: when it was made */
+	u64 val;		/* what the entry becomes */
+	u16 msg;		/* the message that it replaces, and no other */
 };
 
 /* What happened to a CPU's translations; x86 and local operations. */
@@ -279,7 +307,8 @@ struct xcpu {
 	u16 root_gen;
 	u8 loaded;
 	u32 nr_log;
-	u32 nr_local_tlbi;
+	u8 nr_deferred, nr_early;
+	struct xupdate deferred[XMAX_UPDATES], early[XMAX_UPDATES];
 	u64 heap;		/* next free byte of its region, arena offset */
 	u16 nr_pool;		/* free frames that it may take unasked */
 	u16 pool[XMAX_FRAMES];
@@ -403,6 +432,9 @@ struct xworld {
 	void *core_root;
 	void *boot_task;
 	u32 features;		/* XFEAT_* */
+	/* Bits per CPU: TCR_EL1.HA and HD; runs in kernel mode all the time. */
+	u32 ha, hd, privileged;
+	u64 laws_off;		/* bits by enum xlaw */
 	u32 step_limit;
 	u64 drop[XMAX_THREADS];
 	const struct mach_site *skip;
@@ -477,6 +509,7 @@ static inline u32 xframe_of(const struct xworld *w, u32 off)
 
 void xworld_thread_main(void *arg);
 void xworld_boot_cpu(struct xworld *w, struct xthr *t);
+void xworld_reset(struct xworld *w);	/* to the snapshot */
 
 /* ---- sched.c ---- */
 
@@ -604,7 +637,8 @@ u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site);
 
 struct xword *xword_find(struct xworld *w, u32 off);
 struct xword *xword_get(struct xworld *w, u32 off, u32 size);
-/* A write becomes visible; returns its timestamp. */
+/* A write of cpu, or of nobody's, becomes visible; returns its timestamp. */
+#define XCPU_NONE 0xffU
 u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
 		const struct mach_site *site);
 /* What is visible. */
@@ -622,23 +656,64 @@ void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep
 
 /* ---- weak.c: views; nothing happens on x86 ---- */
 
+/* Is this rule of the model in force? Always, but in tests. */
+static inline bool xlaw(const struct xworld *w, enum xlaw rule)
+{
+	return likely(!(w->laws_off >> rule & 1));
+}
+
 /*
- * A load by cpu of a word, not forwarded: asks which message, unless one is readable.
- * addr_view: of what its address was made from. Returns the post-view in *post.
+ * A read by cpu of a word, with the views that it is made from: of one of the messages
+ * that it may read, asking which. What depends on it is the caller's to track.
  */
-u64 xweak_load(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order, u32 addr_view,
-	       u32 *post);
+struct xread {
+	u32 off, size;
+	bool acquire;
+	bool newest;		/* an atomic that writes: no other message will do */
+	bool cas;		/* newest, or a message that differs from expected */
+	bool no_result;		/* an atomic whose old value nobody sees: fences for loads
+				 * do not wait for it */
+	bool write;		/* the access writes too */
+	u64 expected;
+	u32 view;		/* of the address, and of the walk */
+	/* Translated: messages that the translation rules out are not read. */
+	struct xuse *use;
+	const struct xpath *path;
+	/* Out. */
+	u64 val;
+	u32 ts, post;		/* of the message; of the read */
+};
+
+/* False: there is no message that it may read. */
+bool xweak_read(struct xworld *w, u32 cpu, struct xread *r);
+/* By C code, which shows no registers: the views are approximated. Not forwarded. */
+u64 xweak_load(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order);
 /* The newest write of the word is this CPU's store, just appended at ts. */
 void xweak_stored(struct xworld *w, u32 cpu, u32 off, u32 ts, u32 view, bool release);
-/* The CPU has read the newest message. Returns the post-view. */
+/* The same by an atomic, which wrote what it read. */
+void xweak_stored_rmw(struct xworld *w, u32 cpu, u32 off, u32 ts, u32 view, bool acquire,
+		      bool release);
+/* C code's atomic has read the newest message. Returns the post-view. */
 u32 xweak_read_newest(struct xworld *w, u32 cpu, u32 off, u32 size, u32 order);
+/* A load took its value from this buffered store; pre: its views. Returns the post-view. */
+u32 xweak_forwarded(struct xworld *w, u32 cpu, const struct xstore *st, u32 pre, bool acquire);
+/* The view that a read has before it knows its message. */
+u32 xweak_pre(const struct xworld *w, u32 cpu, u32 view, bool acquire);
 void xweak_acquire(struct xworld *w, u32 cpu, u32 view);
 /* The walk of an access, with its view rv; fault: none was translated. */
 void xweak_walked(struct xworld *w, const struct xuse *use, u32 rv, u64 va, bool fault);
-/* A user load of a word, through path; messages that the translation rules out are not read. */
-u64 xweak_user_load(struct xworld *w, struct xuse *use, const struct xpath *path, u32 off,
-		    u32 rv, u32 *post);
 u32 xweak_min_post(struct xworld *w, u32 cpu, u32 off, u32 rv);
+
+/* Fences by what they order and wait for; XORDER_LOADS, XORDER_STORES or both. */
+enum { XORDER_LOADS = 1, XORDER_STORES = 2, XORDER_ALL = 3 };
+void xweak_dmb(struct xworld *w, u32 cpu, u32 what);
+void xweak_dsb(struct xworld *w, u32 cpu, u32 what);
+/* Does a DSB of all by cpu have invalidations to complete? local: DSB NSH, and the like. */
+bool xweak_completes(const struct xworld *w, u32 cpu, bool local);
+/* Stores of other CPUs that must be visible before it can. */
+bool xweak_held(const struct xworld *w, u32 cpu, bool local);
+/* All of them are complete from now on; nothing is held. */
+void xweak_complete(struct xworld *w, u32 cpu, bool local);
 void xweak_fence(struct xworld *w, u32 cpu, u32 kind);
 /* As a step of t, with what it waits for. */
 void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
@@ -651,6 +726,8 @@ struct xmmu_arch {
 	const char *name;
 	void (*init)(struct xworld *w);
 	void (*decode)(const struct xworld *w, u64 val, u32 height, struct xpte *p);
+	/* What of it a CPU's control registers leave; NULL: all. */
+	void (*for_cpu)(const struct xworld *w, u32 cpu, struct xpte *p);
 	/* val as hardware leaves it after an access. */
 	u64 (*mark_used)(const struct xworld *w, u64 val, bool write);
 	/* Whether the translation, or walk-cache entry, at the end of path may be used. */
@@ -666,6 +743,12 @@ extern const struct xmmu_arch xmmu_x86, xmmu_arm64, xmmu_power;
 /* arm64 and POWER. */
 bool xweak_may_hold(struct xworld *w, struct xuse *use, const struct xpath *path);
 void xtlbi_add(struct xworld *w, const struct xtlbi *k);
+/* Does k, once complete, drop what the store went through? */
+bool xtlbi_drops_store(const struct xworld *w, const struct xtlbi *k, u32 cpu,
+		       const struct xstore *s);
+/* arm64: a TLBI by cpu whose operand was made from view. */
+void xarm64_tlbi(struct xworld *w, u32 cpu, const struct mach_site *site, u32 op, u64 xt,
+		 u32 view);
 
 int xuser_access(u64 va, bool write, u64 *val);
 s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site);
@@ -689,6 +772,16 @@ typedef bool (*xvisit_fn)(struct xworld *w, const struct xpath *path,
 #define XVA_ANY (~0ULL)
 bool xmmu_enumerate(struct xworld *w, u32 root, u16 root_gen, u64 va, xvisit_fn fn,
 		    void *arg);
+/*
+ * Whether an access can go through path, which ends in p, and how. use: who, and the view of
+ * the address.
+ */
+bool xmmu_translate(struct xworld *w, struct xuse *use, const struct xpath *path,
+		    const struct xpte *p, bool write, struct xtranslation *o);
+/* Note the entries that a store goes through. */
+void xstore_via(struct xstore *st, const struct xpath *path);
+/* Physical address of va. */
+u64 xmmu_pa(const struct xworld *w, const struct xtranslation *o, u64 va);
 /* Whether every entry of path is the newest of its word. */
 bool xpath_current(const struct xpath *path);
 /* log2 of the bytes that an entry at that height maps. */
@@ -698,6 +791,68 @@ static inline u32 xheight_shift(const struct xworld *w, u32 height)
 }
 /* Fills use for what cpu has loaded. False: nothing is. */
 bool xmmu_use(const struct xworld *w, u32 cpu, struct xuse *use);
+
+/* ---- access.c: steps by hand, with explicit views ---- */
+
+enum xaccess_kind {
+	XACCESS_LOAD,
+	XACCESS_STORE,
+	XACCESS_SWAP,
+	XACCESS_CAS,
+	XACCESS_STORE_EX,	/* a store exclusive that succeeds */
+};
+
+/*
+ * An access of CPU cpu, made at once. In: what it is made from, each a view: the registers of
+ * its address, and of its data; pick: those and what a conditional select
+ * of them depended on. Choices are asked of the world's chooser.
+ */
+struct xaccess {
+	u32 cpu;
+	enum xaccess_kind kind;
+	bool translated;	/* by va; else off is given: the kernel's map of all memory */
+	bool acquire, release;
+	bool no_result;		/* of a swap */
+	u64 va;
+	u32 off;
+	u32 addr_view, addr_pick, data_view;
+	u64 val, expected;
+	const struct mach_site *site;
+	/* Out. */
+	enum xfault fault;
+	u64 old;		/* loaded */
+	u32 post, ts;		/* view of the load; its message's timestamp */
+	bool wrote;
+};
+
+/* False: it has no outcome here (a dead end: the same access has one elsewhere). */
+bool xaccess(struct xworld *w, struct xaccess *a);
+/* Must cpu's store buffer drain first, in part or as a whole? */
+bool xaccess_waits(const struct xworld *w, const struct xaccess *a);
+
+/* Start over, at the snapshot; then steps may be taken by hand, not by xworld_run(). */
+void xworld_begin(struct xworld *w, const struct xchooser *chooser,
+		  struct xevent *events, u32 nr_events);
+/* Before the first step: the word has this value, and a record. */
+void xworld_preset(struct xworld *w, u32 off, u32 size, u64 val);
+u32 xworld_nr_events(const struct xworld *w);
+/* A rule of the model out of force: for tests that show it to be needed. */
+void xworld_set_law_off(struct xworld *w, enum xlaw rule);
+void xworld_set_laws_on(struct xworld *w);
+/* By name; XLAW_NR: there is none. */
+enum xlaw xlaw_find(const char *name);
+
+/* Can cpu's i-th buffered store go next? Not while an older one to the word waits. */
+bool xstore_drainable(const struct xworld *w, u32 cpu, u32 i);
+
+/*
+ * Hardware updates (AF, dirty state; x86: A) beside accesses. Each returns false when
+ * nothing can come of it.
+ */
+bool xupdate_deferred(struct xworld *w, u32 cpu, u32 i);
+/* Before the access: as one for a load, or for a store. */
+bool xupdate_early(struct xworld *w, u32 cpu, u32 off, bool write);
+bool xupdate_spontaneous(struct xworld *w, u32 off);
 
 /* ---- frames.c ---- */
 
