@@ -40,7 +40,7 @@ tool)
 	machine "$2"
 	;;
 check)
-	files explore/*.c scenario/*.c
+	files explore/*.c scenario/*.c litmus/*.c
 	;;
 digest)
 	# Reading YAML and topology needs libraries, and the host's kernel has no
