@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/check_litmus.h"
 #include "cli/check_plan.h"
 #include "cli/check_report.h"
 #include "cli/kept.h"
@@ -214,6 +215,14 @@ int cmd_check(int argc, char **argv)
 	u32 i;
 
 	check_args_parse(&args, argc, argv);
+	if (check_is_litmus(&args)) {
+		int status;
+
+		catch_interrupt();
+		status = check_litmus(&args, &stop_asked);
+		free(args.path);
+		return status;
+	}
 	if (args.witness)
 		kept_check_path(args.witness);
 	k.plan = check_plan_make(&args);
