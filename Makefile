@@ -6,6 +6,7 @@
 #	make bench	the figures of docs/validation.md that take time
 #	make fidelity	counts beside real kernels under emulation
 #	make mutate	leave out each site of core/ in turn: which does no scenario catch?
+#	make litmus-diff	generated litmus tests beside another implementation; PROTOTYPE=DIR
 #	make validation	docs/validation.md again, from these commands
 #	make install	DESTDIR=, prefix=
 #	make core	ARCH=arm64 SRC=DIR OUT=x.so: a module from a copy of core/
@@ -24,7 +25,8 @@ B ?= build$(if $(filter-out gcc cc,$(CC)),-$(notdir $(CC)))$(if $(SANITIZE),-san
 
 export CC SANITIZE
 
-.PHONY: build demo test bench fidelity mutate validation install core clean setup configure
+.PHONY: build demo test bench fidelity mutate litmus-diff validation install core clean
+.PHONY: setup configure
 
 build: configure
 	@ninja -C $(B) $(if $(V),-v,--quiet) for-build
@@ -56,6 +58,10 @@ fidelity: build
 mutate: build
 	@ninja -C $(B) --quiet for-bench
 	@scripts/mutate.sh $(B)
+
+litmus-diff: build
+	@ninja -C $(B) --quiet bench/litmus_diff
+	@scripts/litmus-diff.sh $(B) $(PROTOTYPE)
 
 validation: build
 	@ninja -C $(B) --quiet for-bench for-tests

@@ -4,7 +4,7 @@
 # run.sh BUILD: the benchmarks, one after the other. Each program of bench/ prints a
 # table with a heading of its own; native.sh is last, since it measures this host.
 # fit_s0 is no benchmark: it finds the costs of machines/arm64-46.yaml, in minutes. Nor is
-# mutate, which has a target of its own.
+# mutate and litmus_diff, which have targets of their own.
 set -eu
 build=$1
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ export TLBLAB_CORES="$PWD/$build"
 
 for f in $(scripts/sources.sh bench); do
 	name=$(basename "$f" .c)
-	case $name in fit_s0 | mutate) continue ;; esac
+	case $name in fit_s0 | mutate | litmus_diff) continue ;; esac
 	echo
 	"$build/bench/$name"
 done
