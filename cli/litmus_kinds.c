@@ -24,10 +24,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct kind *)a)->name, ((const struct kind *)b)->name);
 }
 
+/* Older files of herd's have Allow, Forbid, Require. */
 static int kind_of(const char *word)
 {
+	static const char *const verb[] = { "Allow", "Forbid", "Require" };
+
 	for (int i = LIT_ALLOWED; i <= LIT_REQUIRED; i++)
-		if (!strcmp(word, lit_kind_names[i]))
+		if (!strcmp(word, lit_kind_names[i]) || !strcmp(word, verb[i]))
 			return i;
 	return -1;
 }

@@ -259,7 +259,18 @@ static void store(struct xworld *w, struct xaccess *a, const struct xtranslation
 		xweak_stored_rmw(w, a->cpu, a->off, ts, st.view, a->acquire, a->release);
 }
 
-/* A swap, or a compare and swap. */
+static u64 changed(char op, u64 old, u64 val)
+{
+	switch (op) {
+	case '+': return old + val;
+	case 'c': return old & ~val;
+	case '|': return old | val;
+	case '^': return old ^ val;
+	default: return val;
+	}
+}
+
+/* A swap or its kin, or a compare and swap. */
 static bool swap(struct xworld *w, struct xaccess *a, u32 view, struct xuse *use,
 		 const struct xtranslation *o)
 {
@@ -278,6 +289,7 @@ static bool swap(struct xworld *w, struct xaccess *a, u32 view, struct xuse *use
 	a->old = r.val;
 	a->post = r.post;
 	a->ts = r.ts;
+	a->val = changed(a->op, a->old, a->val);
 	tell(w, a, o, "atomically loads", a->old);
 	if (!cas || a->old == a->expected)
 		store(w, a, o);

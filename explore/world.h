@@ -813,6 +813,7 @@ struct xaccess {
 	bool translated;	/* by va; else off is given: the kernel's map of all memory */
 	bool acquire, release;
 	bool no_result;		/* of a swap */
+	char op;		/* of a swap: 0, or val is added (+), cleared (c), set (|), ^ */
 	u64 va;
 	u32 off;
 	u32 addr_view, addr_pick, data_view;

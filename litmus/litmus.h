@@ -90,7 +90,7 @@ struct lit_insn {
 	bool negated;		/* condition: not equal; CBNZ */
 	bool local;		/* of DSB: this CPU's TLBIs only */
 	u8 order;		/* of fences: XORDER_* */
-	char alu;		/* + - & ^ | l r */
+	char alu;		/* + - & ^ | l r; of atomics + c | ^, 0: swap */
 	u16 tlbi;		/* enum mach_insn */
 	u16 target;		/* of branches: instruction */
 	struct lit_operand a, b;	/* data, operands */

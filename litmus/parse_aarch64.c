@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <tlblab/machine.h>
 
@@ -111,6 +112,8 @@ static void load_store(struct lit_parser *p, struct lit_insn *i)
 		rd(p, i);
 	} else if (i->op == LIT_STORE_EX) {
 		(void)(rd(p, i) && comma(p) && operand(p, &i->a));
+	} else if (i->op == LIT_SWAP && i->negated) {
+		operand(p, &i->a);
 	} else if (i->op == LIT_SWAP) {
 		(void)(operand(p, &i->a) && comma(p) && rd(p, i));
 	} else if (i->op == LIT_CAS) {
@@ -125,8 +128,10 @@ static void load_store(struct lit_parser *p, struct lit_insn *i)
 static void conditional(struct lit_parser *p, struct lit_insn *i)
 {
 	char name[LIT_NAME];
-	u32 at = p->at;
+	u32 at;
 
+	lit_skip(p);
+	at = p->at;
 	lit_word(p, false, name, sizeof(name));
 	i->negated = lit_same(name, "NE");
 	if (!i->negated && !lit_same(name, "EQ")) {
@@ -200,6 +205,7 @@ static const struct form {
 	{ "ORR", LIT_ALU, '|', 0, 0, 0 }, { "LSR", LIT_ALU, 'r', 0, 0, 0 },
 	{ "LSL", LIT_ALU, 'l', 0, 0, 0 },
 	{ "CMP", LIT_CMP, 0, 0, 0, 0 }, { "CSEL", LIT_CSEL, 0, 0, 0, 0 },
+	{ "CSET", LIT_CSEL, '1', 0, 0, 0 },
 	{ "B", LIT_B, 0, 0, 0, 0 },
 	{ "B.EQ", LIT_BCOND, 0, 0, 0, 0 }, { "B.NE", LIT_BCOND, 0, 0, 0, 1 },
 	{ "CBZ", LIT_CBZ, 0, 0, 0, 0 }, { "CBNZ", LIT_CBZ, 0, 0, 0, 1 },
@@ -228,7 +234,12 @@ static void operands(struct lit_parser *p, struct lit_thread *t, struct lit_insn
 		(void)(operand(p, &i->a) && comma(p) && operand(p, &i->b));
 		break;
 	case LIT_CSEL:
-		three(p, i);
+		if (i->alu) {
+			i->a.imm.num = 1;
+			rd(p, i);
+		} else {
+			three(p, i);
+		}
 		if (comma(p))
 			conditional(p, i);
 		break;
@@ -257,6 +268,27 @@ static void operands(struct lit_parser *p, struct lit_thread *t, struct lit_insn
 	}
 }
 
+/* LDADD, LDCLR, LDSET, LDEOR, with A, L or AL; with ST no old value (told by negated). */
+static bool atomic(struct lit_insn *i, const char *mnemonic)
+{
+	static const struct { const char *name; char op; } op[] = {
+		{ "ADD", '+' }, { "CLR", 'c' }, { "SET", '|' }, { "EOR", '^' },
+	};
+	const char *order = mnemonic + 5;
+
+	if (strlen(mnemonic) < 5 || (strncasecmp(mnemonic, "LD", 2) &&
+				     strncasecmp(mnemonic, "ST", 2)))
+		return false;
+	for (u32 k = 0; k < 4; k++)
+		if (!strncasecmp(mnemonic + 2, op[k].name, 3))
+			i->alu = op[k].op;
+	i->op = LIT_SWAP;
+	i->negated = toupper((unsigned char)mnemonic[0]) == 'S';
+	i->acquire = lit_same(order, "A") || lit_same(order, "AL");
+	i->release = lit_same(order, "L") || lit_same(order, "AL");
+	return i->alu && (!*order || i->acquire || i->release);
+}
+
 void lit_aarch64_insn(struct lit_parser *p, struct lit_thread *t, struct lit_insn *i,
 		      const char *mnemonic)
 {
@@ -265,7 +297,12 @@ void lit_aarch64_insn(struct lit_parser *p, struct lit_thread *t, struct lit_ins
 
 	for (k = 0; k < n && !lit_same(forms[k].name, mnemonic); k++)
 		;
+	if (k == n && atomic(i, mnemonic)) {
+		operands(p, t, i);
+		return;
+	}
 	i->op = LIT_UNSUPPORTED;
+	i->alu = 0;
 	if (k < n) {
 		i->op = forms[k].op;
 		i->alu = forms[k].alu;

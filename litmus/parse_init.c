@@ -188,6 +188,7 @@ bool lit_value(struct lit_parser *p, u8 own, struct lit_value *v)
 			return false;
 		return lit_expect(p, "]");
 	}
+	lit_eat(p, "&");
 	if (!named(p, &v->kind, &v->page))
 		return false;
 	/* P1:L0 and the like: addresses of code. */

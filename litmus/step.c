@@ -214,6 +214,7 @@ static struct xaccess access_of(const struct lit_run *r, u32 cpu, const struct l
 		.no_result = i->op == LIT_SWAP && i->rd == LIT_ZR,
 		.va = address.val, .addr_view = address.view, .addr_pick = address.pick,
 		.data_view = data.view, .val = data.val,
+		.op = i->op == LIT_SWAP ? i->alu : 0,
 		.site = &r->site[cpu][r->cpu[cpu].pc],
 	};
 

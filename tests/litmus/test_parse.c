@@ -45,8 +45,10 @@ static void test_errors(void **state)
 static void test_unsupported(void **state)
 {
 	static const struct { const char *text, *what; } lacked[] = {
-		{ "AArch64 a\n{}\nP0;\nLDADD W1,W2,[X3] ;\n",
-		  "t.litmus:4:1: the instruction LDADD W1,W2,[X3] " },
+		{ "AArch64 a\n{}\nP0;\nLDP W1,W2,[X3] ;\n",
+		  "t.litmus:4:1: the instruction LDP W1,W2,[X3] " },
+		{ "AArch64 a\n{}\nP0;\nLDADDH W1,W2,[X3] ;\n",
+		  "t.litmus:4:1: the instruction LDADDH W1,W2,[X3] " },
 		{ "AArch64 a\n{}\nP0;\nTLBI ALLE2IS ;\n",
 		  "t.litmus:4:1: the instruction TLBI ALLE2IS " },
 		{ "AArch64 a\nVariant=memtag\n{}\nP0;\nNOP;\n", "t.litmus:2:15: variant memtag" },
@@ -106,6 +108,32 @@ static void test_lax(void **state)
 	litmus_machines_free(m);
 }
 
+/* Atomics on words and entries; CSET. */
+static void test_atomics(void **state)
+{
+	static const char text[] =
+		"AArch64 atomics\n{ x=5; 0:X1=x; 0:X2=3; 0:X5=pte_y; 0:X6=1; }\nP0;\n"
+		"LDADDAL X2,X3,[X1];\nLDCLR X2,X4,[X1];\nSTSETL X2,[X1];\nLDEOR X2,X7,[X1];\n"
+		"STCLR X6,[X5];\nCMP X7,#11;\nCSET W8,EQ;\n"
+		"forall (0:X3=5 /\\ 0:X4=8 /\\ 0:X7=11 /\\ x=8 /\\ 0:X8=1 /\\ pte_y=(valid:0))";
+	struct lit_machines *m = litmus_machines();
+	const struct lit_how how = { .overtaking = true };
+	char error[512] = "";
+	struct litmus *t = parse(text, error, sizeof(error));
+	struct lit_result r;
+
+	(void)state;
+	if (!t)
+		fail_msg("%s", error);
+	assert_string_equal(t->unsupported, "");
+	assert_true(litmus_run(m, t, &how, &r, error, sizeof(error)));
+	assert_int_equal(r.nr_outcomes, 1);
+	assert_int_equal(r.kind, LIT_REQUIRED);
+	lit_result_free(&r);
+	litmus_free(t);
+	litmus_machines_free(m);
+}
+
 /* An address that is none of the test's is the test's mistake, not ours. */
 static void test_astray(void **state)
 {
@@ -156,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_unsupported),
 		cmocka_unit_test(test_lax),
+		cmocka_unit_test(test_atomics),
 		cmocka_unit_test(test_astray),
 		cmocka_unit_test(test_story),
 	};
