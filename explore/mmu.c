@@ -277,6 +277,7 @@ bool xmmu_translate(struct xworld *w, struct xuse *use, const struct xpath *path
 	o->fault = fault_of(w, use->cpu, &o->p, write);
 	use->leaf = true;
 	use->fault = o->fault;
+	use->absent = o->fault == XFAULT_TRANSLATION;
 	o->update = !o->fault && (!p->accessed || (write && !p->dirty));
 	if (o->update && !o->current && xlaw(w, XLAW_UPDATE_ATOMIC) &&
 	    !updated_early(w, use->cpu, &path->hop[path->n - 1]))

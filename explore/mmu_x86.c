@@ -13,8 +13,7 @@
  *	of that PCID (each drops all of its paging-structure caches);
  *	a leaf likewise, until an invalidation of its page or of the PCID.
  *
- * All operations here serialise: they wait for the store buffer. Not modelled: a
- * permission fault by a stale TLB entry (the walker looks again before it faults),
+ * All operations here serialise: they wait for the store buffer. Not modelled:
  * global pages, INVLPGB.
  */
 #include "world.h"
@@ -119,10 +118,10 @@ static bool may_hold(struct xworld *w, struct xuse *use, const struct xpath *pat
 	bool loaded = false;
 	struct held h;
 
-	/* What is in the table now; nothing else can fault. */
 	if (xpath_current(path) && use->root == w->a->cpu[use->cpu].root)
 		return true;
-	if (use->fault)
+	/* Not cached. A cached right that is too small faults, spuriously: SDM 4.10.4.3. */
+	if (use->fault && use->absent)
 		return false;
 	forget_walk(&h);
 	h.tlb = false;

@@ -202,6 +202,7 @@ struct xuse {
 	u16 root_gen;
 	bool leaf;		/* the path ends in a leaf or a fault, not a table */
 	bool fault;
+	bool absent;		/* the fault is for want of an entry that could be cached */
 	u32 ev;			/* weak: view of the access; raised to rv */
 	u32 rv;			/* weak: out, view of the walk */
 	u32 addr_view;		/* weak: of the address */
