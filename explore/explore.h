@@ -69,6 +69,7 @@ struct xthread {
 	u32 nr_ops;
 	void (*fn)(void *arg);
 	void *arg;			/* const during all executions */
+	bool forked;			/* starts only when another calls xfork() */
 };
 
 /*
@@ -116,6 +117,14 @@ struct xprogram {
 bool xop_begin(u32 op);			/* false: skip this one */
 void xop_end(u32 op);
 void xassert_fail(const char *what) __attribute__((noreturn));
+/*
+ * Program thread i starts, in a copy of the caller's address space (core->sys.clone()
+ * without CLONE_VM). Once in an execution; also init may. Returns its tid, or
+ * a negative error number.
+ */
+s64 xfork(u32 thread);
+/* The caller is preempted, if another thread waits for its CPU. */
+void xyield(void);
 /*
  * The operation promised that [start, end) of the current address space is
  * unreachable from now on (it returned from munmap or DONTNEED, say).

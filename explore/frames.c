@@ -21,10 +21,11 @@ void xframes_init(struct xworld *w)
 {
 	struct xarena *a = w->a;
 
-	for (u32 i = 0; i < XMAX_FRAMES; i++) {
+	for (u32 i = 0; i < w->nr_frames; i++) {
 		a->frame[i].words = XNIL;
 		a->frame[i].gen = 1;
 		a->frame[i].order = 0xff;
+		a->frame[i].zero = 1;
 	}
 	/* Taken from the end: low numbers first. Frame 0 never. */
 	for (u32 i = w->nr_frames; i-- > 1;)
@@ -80,10 +81,28 @@ static void zero_words(struct xworld *w, u32 cpu, struct xframe *f)
 	}
 }
 
+/* One entry leads to all frames of a huge page, and knows one generation. */
+static void same_gen(struct xframe *f, u32 n)
+{
+	u16 gen = 0;
+
+	for (u32 i = 0; i < n; i++)
+		gen = f[i].gen > gen ? f[i].gen : gen;
+	for (u32 i = 0; i < n; i++)
+		f[i].gen = gen;
+}
+
+/*
+ * A huge page is not cleared byte by byte: what it never had is zero, and what it had are
+ * words (user mode's, and copies of them). A frame that plain C may have written
+ * (anything smaller) is cleared, and known to be zero no more.
+ */
 static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
 {
 	char *p = w->phys + ((u64)pfn << w->page_shift);
 
+	if (order)
+		same_gen(&w->a->frame[pfn], 1U << order);
 	for (u32 i = 0; i < 1U << order; i++) {
 		struct xframe *f = &w->a->frame[pfn + i];
 
@@ -97,7 +116,10 @@ static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
 		w->a->now += 2;
 		f->born = w->a->now;
 		/* Always: contents must not depend on who had it before. */
-		memset(p + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
+		if (order < XHUGE_ORDER)
+			f->zero = 0;
+		if (!f->zero)
+			memset(p + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
 		zero_words(w, cpu, f);
 	}
 }
@@ -167,12 +189,15 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
 	struct xframe *f = block(w, pfn, order);
+	bool table = f->table;
 
 	(void)flags;
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
-		for (u32 i = 0; i < 1U << order; i++)
+		if (order || xcpu_of(w, t)->nr_pool == XMAX_POOL)
+			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
+		for (u32 i = 0; i < 1U << order && i < XFOOTPRINT_MAX; i++)
 			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn + i, true);
 		for (u32 i = 0; i < w->nr_cpus; i++) {
 			xstep_add(&t->step, XOBJ_TLB, i, false);
@@ -190,20 +215,19 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 	      f->table ? " (table)" : "");
 	for (u32 i = 0; i < 1U << order; i++, f++) {
 		struct xcpu *c = xcpu_of(w, t);
-		bool table = f->table;
 
 		f->used = 0;
 		f->dirty = 1;
 		f->order = 0xff;
 		f->gen++;
 		words_end(w, t->cpu, f);
-		if (order)
+		if (order || c->nr_pool == XMAX_POOL)
 			w->a->free[w->a->nr_free++] = (u16)(pfn + i);
 		else
 			c->pool[c->nr_pool++] = (u16)pfn;
-		if (!w->booting)
-			xoracle_free(w, t->cpu, (u32)pfn + i, table);
 	}
+	if (!w->booting)
+		xoracle_free(w, t->cpu, (u32)pfn, order, table);
 }
 
 u32 xframe_node(u64 pfn)

@@ -71,7 +71,9 @@ static u16 target_gen(const struct xworld *w, u64 val)
 	struct xpte p;
 
 	w->mmu->decode(w, val, 0, &p);
-	/* Height 0 decodes any present entry's address well enough. */
+	/* Height 0, or 1 (arm64's blocks), decodes any present entry's address well enough. */
+	if (p.kind == XPTE_NONE)
+		w->mmu->decode(w, val, 1, &p);
 	if (p.kind == XPTE_NONE || p.pa >= w->memory_bytes)
 		return 0;
 	return w->a->frame[p.pa >> w->page_shift].gen;

@@ -109,12 +109,27 @@ bool xoracle_access(struct xworld *w, u32 cpu, const struct xpath *path, u32 fra
  */
 struct search {
 	struct xuse use;
-	u32 frame;
+	u32 frame, order;	/* the block that is looked for, 0: any */
 	u16 gen;
 	const struct xpromise *promise;
 	struct xpath path;
 	struct xpte p;
 };
+
+/*
+ * Does the entry lead to the block? Of a huge page that was split some entry leads to a
+ * part, and a stale one of before to all of it.
+ */
+static bool is_of_block(const struct xworld *w, const struct search *s,
+			const struct xpath *path, const struct xpte *p)
+{
+	const struct xhop *hop = &path->hop[path->n - 1];
+	u32 from = (u32)(p->pa >> w->page_shift), n = 1;
+
+	if (p->kind == XPTE_LEAF)
+		n = 1U << (xheight_shift(w, hop->height) - w->page_shift);
+	return hop->gen == s->gen && from < s->frame + (1U << s->order) && s->frame < from + n;
+}
 
 static bool find_leaf(struct xworld *w, const struct xpath *path, const struct xpte *p,
 		      void *arg)
@@ -122,7 +137,7 @@ static bool find_leaf(struct xworld *w, const struct xpath *path, const struct x
 	struct search *s = arg;
 
 	if (p->kind != XPTE_LEAF || !p->user || !p->usable ||
-	    p->pa >> w->page_shift != s->frame || path->hop[path->n - 1].gen != s->gen ||
+	    !is_of_block(w, s, path, p) ||
 	    !usable_after(w, &s->use, path, xnow_odd(w)))
 		return false;
 	s->path = *path;
@@ -138,7 +153,7 @@ static bool find_table(struct xworld *w, const struct xpath *path, const struct 
 
 	if (p->kind != XPTE_TABLE)
 		return false;
-	if (s->frame ? frame != s->frame || path->hop[path->n - 1].gen != s->gen :
+	if (s->frame ? !is_of_block(w, s, path, p) :
 		       w->a->frame[frame].gen == path->hop[path->n - 1].gen)
 		return false;
 	s->use.leaf = false;
@@ -172,10 +187,10 @@ static void walk_freed(struct xworld *w, const struct search *s)
 		 w->a->frame[frame].died_step);
 }
 
-static void check_walkers(struct xworld *w, u32 frame, u16 gen)
+static void check_walkers(struct xworld *w, u32 frame, u32 order, u16 gen)
 {
 	for (u32 i = 0; i < w->nr_cpus && !w->stop; i++) {
-		struct search s = { .frame = frame, .gen = gen };
+		struct search s = { .frame = frame, .order = order, .gen = gen };
 
 		if (!search_cpu(w, i, &s))
 			continue;
@@ -189,16 +204,16 @@ static void check_walkers(struct xworld *w, u32 frame, u16 gen)
 	}
 }
 
-void xoracle_free(struct xworld *w, u32 cpu, u32 frame, bool table)
+void xoracle_free(struct xworld *w, u32 cpu, u32 frame, u32 order, bool table)
 {
 	u16 gen = w->a->frame[frame].gen - 1U;
 
 	if (table) {
-		check_walkers(w, frame, gen);
+		check_walkers(w, frame, order, gen);
 		return;
 	}
 	for (u32 i = 0; i < w->nr_cpus && !w->stop; i++) {
-		struct search s = { .frame = frame, .gen = gen };
+		struct search s = { .frame = frame, .order = order, .gen = gen };
 		bool write;
 
 		if (!w->a->cpu[i].user || !search_cpu(w, i, &s) ||
@@ -298,12 +313,33 @@ void xoracle_deadlock(struct xworld *w)
 	xviolate(w, XRULE_DEADLOCK, "nobody can move:%s", text);
 }
 
+/*
+ * A root that a CPU borrows: its thread has ended, and the idle task has a count on the mm
+ * until the next switch, whatever tables it has loaded meanwhile.
+ */
+static bool is_borrowed(const struct xworld *w, u32 frame)
+{
+	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++) {
+		for (u32 i = w->a->cpu[cpu].nr_log; i-- > 0;) {
+			const struct xlog *l = &w->a->log[cpu][i];
+
+			if (l->kind != XLOG_ROOT || w->a->frame[l->root].boot)
+				continue;
+			/* x86, page-table isolation: two halves. */
+			if (l->root == frame || (l->root ^ 1) == frame)
+				return true;
+			break;
+		}
+	}
+	return false;
+}
+
 void xoracle_leaks(struct xworld *w)
 {
 	for (u32 i = 1; i < w->nr_frames; i++) {
 		const struct xframe *f = &w->a->frame[i];
 
-		if (f->used && !f->boot) {
+		if (f->used && !f->boot && !(f->table && is_borrowed(w, i))) {
 			xviolate(w, XRULE_LEAK, "frame %u%s is never freed", i,
 				 f->table ? " (a table)" : "");
 			return;

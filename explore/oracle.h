@@ -62,8 +62,8 @@ void xviolate(struct xworld *w, enum xrule rule, const char *fmt, ...)
  */
 bool xoracle_access(struct xworld *w, u32 cpu, const struct xpath *path, u32 frame,
 		    u64 va, bool write, u32 ev);
-/* A frame is about to be freed (gen already counted up). */
-void xoracle_free(struct xworld *w, u32 cpu, u32 frame, bool table);
+/* A block of frames is about to be freed (gen already counted up, the same for all). */
+void xoracle_free(struct xworld *w, u32 cpu, u32 frame, u32 order, bool table);
 /* cpu has loaded a root. */
 void xoracle_root(struct xworld *w, u32 cpu);
 void xoracle_promise(struct xworld *w, u32 promise);

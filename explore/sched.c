@@ -456,6 +456,24 @@ void xidle_main(void *arg)
 	}
 }
 
+void xyield(void)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	struct xthr *t = s->t;
+
+	xstep_begin(t, NULL, MACH_SITE_SCHED);
+	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	if (!xcpu_of(w, t)->nr_runq)
+		return;
+	xev_t(w, t, NULL, "is preempted");
+	xthread_make_ready(w, t);
+	xschedule(w, t, XWHY_READY);
+	if (w->weak)
+		xweak_context_sync(w, t->cpu);
+}
+
 static void check_may_sleep(struct xworld *w, struct xthr *t, const char *what)
 {
 	const struct xcpu *c = xcpu_of(w, t);
@@ -524,8 +542,8 @@ static u32 create(void *task, void (*fn)(void *arg), void *arg, const u64 *affin
 	if (affinity)
 		cpu = (u32)__builtin_ctzll(affinity[0]);
 	XASSERT(cpu < w->nr_cpus);
-	/* Main creates the program's threads in their order. */
-	slot = a->phase == XPHASE_INIT ? 0 : XTHR_DYN;
+	/* A program's thread has its number; main's caller says which. */
+	slot = s->t->fork_slot ? s->t->fork_slot - 1U : XTHR_DYN;
 	for (; slot < XTHR_IDLE; slot++)
 		if (!(a->thr_live & 1U << slot) && a->thr[slot].why == XWHY_FREE)
 			break;

@@ -266,7 +266,10 @@ static void who(const struct story *s, const struct xevent *e, char name[24])
 	if (e->agent_kind == XAGENT_THREAD && e->agent_index < p->nr_threads)
 		thread = p->thread[e->agent_index].name;
 	snprintf(name, 24, "cpu%u", e->cpu);
-	if (thread && strcmp(thread, name))
+	/* "cpu0.reader" says which CPU. */
+	if (thread && !strncmp(thread, name, strlen(name)))
+		snprintf(name, 24, "%.23s", thread);
+	else if (thread)
 		snprintf(name, 24, "cpu%u %.15s", e->cpu, thread);
 	else if (e->agent_kind == XAGENT_DRAIN)
 		snprintf(name, 24, "cpu%u buffer", e->cpu);

@@ -87,17 +87,42 @@ static void main_thread(struct xworld *w)
 		void *xt = (void *)(uintptr_t)&w->prog.thread[i];
 		s64 tid;
 
+		if (p->thread[i].forked)
+			continue;
+		xstack()->t->fork_slot = (u8)(i + 1);
 		if (p->core)
 			tid = p->core->sys.clone(CORE_CLONE_VM, program_thread, xt, affinity);
 		else
 			tid = xops.thread_create(NULL, program_thread, xt, affinity, NULL);
 		XASSERT(tid == i + 1);
 	}
+	xstack()->t->fork_slot = 0;
 	xops.block(NULL);
 	if (p->final)
 		p->final(p->arg);
 	if (p->core && p->check_leaks)
 		p->core->sys.exit();
+}
+
+s64 xfork(u32 i)
+{
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+	const struct xprogram *p = &w->prog;
+	u64 affinity[TLBLAB_MAX_CPUS / 64] = { 1ULL << p->thread[i].cpu };
+	s64 tid;
+
+	XASSERT(p->core && i < p->nr_threads && p->thread[i].forked);
+	if (w->a->thr[i].why != XWHY_FREE)
+		return -11;	/* EAGAIN: it has been started before */
+	/* First: it may have ended before we are told of it. */
+	w->a->nr_threads_left++;
+	s->t->fork_slot = (u8)(i + 1);
+	tid = p->core->sys.clone(0, program_thread, (void *)(uintptr_t)&p->thread[i], affinity);
+	s->t->fork_slot = 0;
+	if (tid < 0)
+		w->a->nr_threads_left--;
+	return tid;
 }
 
 void xworld_thread_main(void *arg)
@@ -188,13 +213,17 @@ static void forget_history(struct xworld *w)
 	a->now = a->step = 0;
 	a->nr_words = a->nr_msgs = a->nr_tlbi = a->nr_promises = 0;
 	memset(a->hash, 0, sizeof(a->hash));
-	for (u32 i = 0; i < XMAX_FRAMES; i++) {
+	for (u32 i = 0; i < w->nr_frames; i++) {
 		a->frame[i].words = XNIL;
 		a->frame[i].born = a->frame[i].died = 0;
 		a->frame[i].dirty = 0;
 	}
+	/* Tables, and what init stored in pages: a copy goes by the records. */
 	for (u32 i = 1; i < w->nr_frames; i++) {
-		if (!a->frame[i].used || !a->frame[i].table)
+		/* Words without records are zero there. */
+		if (!a->frame[i].used && a->frame[i].zero)
+			memset(w->phys + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
+		if (!a->frame[i].used || (a->frame[i].boot && !a->frame[i].table))
 			continue;
 		for (u32 off = 0; off < 1U << w->page_shift; off += 8) {
 			u32 at = XFRAMES_AT + (i << w->page_shift) + off;
@@ -234,6 +263,8 @@ static void take_parts(struct xworld *w)
 	struct xarena *a = w->a;
 
 	part(w, 0, offsetof(struct xarena, fixed_end));
+	part(w, xoff(w, a->free), w->nr_frames * sizeof(a->free[0]));
+	part(w, xoff(w, a->frame), w->nr_frames * sizeof(a->frame[0]));
 	for (u32 i = 0; i < w->nr_cpus; i++)
 		part(w, xoff(w, a->log[i]), a->cpu[i].nr_log * sizeof(a->log[0][0]));
 	part(w, xoff(w, a->word), a->nr_words * sizeof(a->word[0]));
@@ -263,14 +294,18 @@ static void take_parts(struct xworld *w)
 	memcpy(w->snap_frames, w->phys, w->memory_bytes);
 }
 
-/* Those allocated or written since; plain C may have written what was in use. */
+/*
+ * Those allocated or written since; plain C may have written what was in use. Of a
+ * huge page's frames only those that have words have contents.
+ */
 static void reset_frames(struct xworld *w)
 {
-	const struct xarena *then = w->snap_part[0].copy;
+	const struct xframe *then = w->snap_part[2].copy;
 	size_t size = 1UL << w->page_shift;
 
 	for (u32 i = 1; i < w->nr_frames; i++)
-		if (w->a->frame[i].dirty || then->frame[i].used)
+		if (w->a->frame[i].zero ? w->a->frame[i].words != XNIL :
+					  w->a->frame[i].dirty || then[i].used)
 			memcpy(w->phys + i * size, w->snap_frames + i * size, size);
 }
 
@@ -403,14 +438,16 @@ static void run_init(struct xworld *w)
 
 	w->chooser = &plain;
 	a->phase = XPHASE_INIT;
-	a->nr_threads_left = (u8)w->prog.nr_threads;
+	for (u32 i = 0; i < w->prog.nr_threads; i++)
+		a->nr_threads_left += !w->prog.thread[i].forked;
 	xthread_setup(w, XTHR_MAIN, w->boot_task, 0, NULL, NULL);
 	xthread_make_ready(w, &a->thr[XTHR_MAIN]);
 	xsched_run(w);
 	if (w->stop)
 		return;
 	for (u32 i = 0; i < w->prog.nr_threads; i++)
-		if (a->thr[i].why != XWHY_START && a->thr[i].why != XWHY_READY)
+		if (a->thr[i].why != XWHY_START && a->thr[i].why != XWHY_READY &&
+		    !(w->prog.thread[i].forked && a->thr[i].why == XWHY_FREE))
 			snprintf(w->result->detail, sizeof(w->result->detail),
 				 "init does not come to its end");
 }

@@ -72,7 +72,9 @@ void xpanic(const char *file, int line, const char *what)
 
 #define XDEFAULT_FRAMES	32
 #define XDEFAULT_FRAMES_POWER 128	/* a root takes 64 KiB */
-#define XMAX_FRAMES	512
+#define XMAX_FRAMES	1536		/* two huge pages of 4 KiB frames, and small ones */
+#define XMAX_POOL	512
+#define XHUGE_ORDER	5		/* blocks from here on are huge pages (POWER: 32 frames) */
 
 /* Thread slots: programs' threads, main, threads made later, idle loops. */
 #define XTHR_MAIN	XMAX_THREADS
@@ -157,7 +159,7 @@ struct xframe {
 	u8 order;		/* of the block, at its first frame; else 0xff */
 	u8 dirty;		/* contents differ from the snapshot's */
 	u8 boot;		/* allocated before init: never a leak */
-	u8 pool;		/* CPU whose pool it is in, while free */
+	u8 zero;		/* contents are zero but for its words, and were at the snapshot */
 	u32 born, died;		/* timestamps */
 	u32 died_step;
 	u8 died_cpu;
@@ -312,7 +314,7 @@ struct xcpu {
 	struct xupdate deferred[XMAX_UPDATES], early[XMAX_UPDATES];
 	u64 heap;		/* next free byte of its region, arena offset */
 	u16 nr_pool;		/* free frames that it may take unasked */
-	u16 pool[XMAX_FRAMES];
+	u16 pool[XMAX_POOL];
 };
 
 enum xwhy {
@@ -350,6 +352,7 @@ struct xthr {
 	u8 locks;		/* held */
 	u8 need;		/* enum xneed: of its store buffer, to move */
 	u8 in_op;		/* op + 1 */
+	u8 fork_slot;		/* of the thread that it is creating, + 1 */
 	u16 op_start_step;
 	u32 op_time;		/* of the last xop_begin() */
 	u64 results;		/* hash of what it has read */
@@ -388,16 +391,16 @@ struct xarena {
 	u32 thr_live;		/* bit per slot */
 	u32 nr_free;		/* frames of nobody's pool */
 	u32 last_agent;
-	u16 free[XMAX_FRAMES];
 	struct xpromise promise[XMAX_PROMISES];
 	struct xcall call[XMAX_CALLS];
 	struct xrcu rcu[XMAX_RCU];
 	struct xcpu cpu[XMAX_CPUS];
 	struct xthr thr[XNR_THR];
-	struct xframe frame[XMAX_FRAMES];
 	u16 hash[XHASH];	/* word + 1 */
 	char fixed_end[0];
 	/* Reset up to their counts. */
+	u16 free[XMAX_FRAMES];
+	struct xframe frame[XMAX_FRAMES];
 	struct xlog log[XMAX_CPUS][XMAX_LOG];
 	struct xtlbi tlbi[XMAX_TLBI];
 	struct xword word[XMAX_WORDS];
