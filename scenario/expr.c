@@ -46,6 +46,11 @@ static u16 add_node(struct parser *p, struct sc_node node)
 	return sc->nr_nodes++;
 }
 
+u16 number_node(struct parser *p, u64 value, struct sc_pos pos)
+{
+	return add_node(p, (struct sc_node){ .kind = SC_NUMBER, .value = value, .pos = pos });
+}
+
 static int find_var(const struct sc_thread *t, const struct token *name)
 {
 	for (u32 i = 0; i < t->nr_vars; i++)
@@ -174,6 +179,8 @@ static const char *class_text(char letter)
 	case 'd': return "-1, since there are no files";
 	case 'o': return "0, since there are no files";
 	case 'c': return "a condition";
+	case 'r': return "MREMAP_* flags";
+	case 'g': return "FOLL_WRITE";
 	default: return "a value";
 	}
 }

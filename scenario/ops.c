@@ -62,6 +62,20 @@ static void check_arg(struct parser *p, const struct sc_op *op, u32 i)
 		parser_fail(p, n->pos, "expected PROT_* flags, not %#" PRIx64, v);
 }
 
+/* The argument of fork(): a thread, which then starts there and nowhere else. */
+static u16 parse_forked(struct parser *p)
+{
+	struct token t = parser_next(p);
+	struct sc_thread *child = parse_thread(p, &t);
+
+	if (!child)
+		return 0;
+	if (child == p->thread)
+		parser_fail(p, t.pos, "expected another thread, not %s itself", child->name);
+	child->forked = true;
+	return number_node(p, child - p->sc->thread, t.pos);
+}
+
 static void parse_args(struct parser *p, struct sc_op *op)
 {
 	const struct sc_call *call = &sc_calls[op->call];
@@ -90,7 +104,8 @@ static void parse_args(struct parser *p, struct sc_op *op)
 		}
 		if (op->nr_args && !parser_expect(p, ",", "\",\" or \")\""))
 			return;
-		op->arg[op->nr_args] = parse_expr(p);
+		op->arg[op->nr_args] = call->args[op->nr_args] == 't' ? parse_forked(p) :
+							      parse_expr(p);
 		if (!p->failed)
 			check_arg(p, op, op->nr_args);
 		op->nr_args++;
@@ -173,11 +188,14 @@ static void parse_op(struct parser *p)
 	}
 	if (!find_call(p, &call, &op))
 		return;
-	if (sets && (op.call == SC_ASSERT || op.call == SC_EXIT)) {
+	if (sets && (op.call == SC_ASSERT || op.call == SC_EXIT || op.call == SC_YIELD)) {
 		parser_fail(p, first.pos, "expected no variable: %s gives no value",
 			    sc_calls[op.call].name);
 		return;
 	}
+	if (p->thread == &p->sc->final && (op.call == SC_FORK || op.call == SC_YIELD))
+		parser_fail(p, call.pos, "expected no %s() in final: it runs alone",
+			    sc_calls[op.call].name);
 	parse_args(p, &op);
 	/* Now, so that "r = load(r)" needs an r of before. */
 	if (sets && !p->failed)

@@ -110,8 +110,10 @@ static void parse_cpus(struct parser *p, const struct token *key)
 
 static void parse_init(struct parser *p, const struct token *key)
 {
-	if (p->sc->nr_threads)
-		parser_fail(p, key->pos, "expected \"init:\" before the first CPU");
+	for (u32 i = 0; i < p->sc->nr_threads; i++)
+		if (p->sc->thread[i].nr_ops)
+			parser_fail(p, key->pos,
+				    "expected \"init:\" before the first CPU");
 	parse_ops(p, &p->sc->init);
 }
 
@@ -185,28 +187,83 @@ static int cpu_of(const struct token *key)
 	return n;
 }
 
-static void parse_cpu(struct parser *p, const struct token *key, u32 cpu)
+/* What follows "cpuN" in a thread's name: nothing, or ".NAME". */
+static bool thread_suffix(struct parser *p, char suffix[SC_NAME_SIZE])
+{
+	suffix[0] = 0;
+	if (p->at == p->end || *p->at != '.')
+		return true;
+	if (!parser_word(p, suffix, NULL, "a thread's name"))
+		return false;
+	for (const char *c = suffix + 1; *c; c++)
+		if (*c == '.')
+			suffix[1] = 0;
+	if (suffix[1] && strlen(suffix) < 16)
+		return true;
+	parser_expected(p, "a name of 1 to 14 letters or digits after \".\"");
+	return false;
+}
+
+static struct sc_thread *new_thread(struct parser *p, u32 cpu, const char *suffix,
+				    struct sc_pos pos)
 {
 	struct scenario *sc = p->sc;
-	struct sc_thread *t = sc->thread;
+	struct sc_thread *t = &sc->thread[sc->nr_threads];
 
-	if (cpu >= XMAX_CPUS) {
-		parser_fail(p, key->pos, "expected cpu0 to cpu%d, not \"%.*s\"",
-			    XMAX_CPUS - 1, key->len > 20 ? 20 : (int)key->len,
-			    key->start);
-		return;
+	if (sc->nr_threads == XMAX_THREADS) {
+		parser_fail(p, pos, "expected at most %d threads", XMAX_THREADS);
+		return NULL;
 	}
-	while (t < sc->thread + sc->nr_threads && t->cpu != cpu)
-		t++;
-	if (t == sc->thread + sc->nr_threads) {
-		/* As many threads as CPUs, so there is room. */
-		sc->nr_threads++;
-		t->cpu = cpu;
-		snprintf(t->name, sizeof(t->name), "cpu%u", cpu % XMAX_CPUS);
-	}
+	sc->nr_threads++;
+	t->cpu = cpu;
+	t->pos = pos;
+	snprintf(t->name, sizeof(t->name), "cpu%u%.20s", cpu, suffix);
 	if (sc->nr_cpus <= cpu)
 		sc->nr_cpus = cpu + 1;
-	parse_ops(p, t);
+	return t;
+}
+
+struct sc_thread *parse_thread(struct parser *p, const struct token *first)
+{
+	char suffix[SC_NAME_SIZE], name[SC_NAME_SIZE];
+	struct scenario *sc = p->sc;
+	int cpu = cpu_of(first);
+
+	if (cpu < 0 || cpu >= XMAX_CPUS) {
+		parser_fail(p, first->pos, "expected cpu0 to cpu%d, not \"%.*s\"",
+			    XMAX_CPUS - 1, first->len > 20 ? 20 : (int)first->len,
+			    first->start);
+		return NULL;
+	}
+	if (!thread_suffix(p, suffix))
+		return NULL;
+	snprintf(name, sizeof(name), "cpu%d%.20s", cpu, suffix);
+	for (u32 i = 0; i < sc->nr_threads; i++)
+		if (!strcmp(sc->thread[i].name, name))
+			return &sc->thread[i];
+	return new_thread(p, cpu, suffix, first->pos);
+}
+
+static void parse_cpu(struct parser *p, const struct token *key)
+{
+	struct sc_thread *t = parse_thread(p, key);
+
+	if (t && parser_expect(p, ":", "\":\""))
+		parse_ops(p, t);
+}
+
+static void parse_frames(struct parser *p, const struct token *key)
+{
+	struct token t = parser_peek(p);
+
+	(void)key;
+	if (t.kind != TOK_NUMBER || t.number < SC_MIN_FRAMES || t.number > SC_MAX_FRAMES) {
+		parser_fail(p, t.pos, "expected a number of page frames from %d to %d",
+			    SC_MIN_FRAMES, SC_MAX_FRAMES);
+		return;
+	}
+	parser_next(p);
+	p->sc->nr_frames = t.number;
 }
 
 static const struct {
@@ -217,6 +274,7 @@ static const struct {
 	{ "era", parse_era },
 	{ "features", parse_features },
 	{ "cpus", parse_cpus },
+	{ "frames", parse_frames },
 	{ "init", parse_init },
 	{ "final", parse_final },
 	{ "expect", parse_expect },
@@ -249,8 +307,8 @@ static void parse_key(struct parser *p, const struct token *key)
 	}
 	if (cpu < 0)
 		unknown_key(p, key);
-	else if (parser_expect(p, ":", "\":\""))
-		parse_cpu(p, key, cpu);
+	else
+		parse_cpu(p, key);
 }
 
 static void parse_line(struct parser *p)
@@ -283,8 +341,8 @@ static void parse_file(struct parser *p)
 			    "load(A)\"");
 	for (u32 i = 0; i < p->sc->nr_threads; i++)
 		if (!p->failed && !p->sc->thread[i].nr_ops)
-			parser_fail(p, t.pos, "expected an operation in %s",
-				    p->sc->thread[i].name);
+			parser_fail(p, p->sc->thread[i].forked ? p->sc->thread[i].pos : t.pos,
+				    "expected an operation in %s", p->sc->thread[i].name);
 	if (!p->sc->archs)
 		p->sc->archs = SC_ARCHS;
 }

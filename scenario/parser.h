@@ -58,7 +58,18 @@ void parser_fail(struct parser *p, struct sc_pos pos, const char *fmt, ...);
 /* "expected WHAT, not "TOKEN"" */
 void parser_expected(struct parser *p, const char *what);
 
+/* ---- parse.c ---- */
+
+/*
+ * The thread "cpuN" or "cpuN.NAME", of which first was read; made if there is none.
+ * NULL, failed: it is none, or one too many.
+ */
+struct sc_thread *parse_thread(struct parser *p, const struct token *first);
+
 /* ---- expr.c ---- */
+
+/* A constant. */
+u16 number_node(struct parser *p, u64 value, struct sc_pos pos);
 
 /* The node of an expression; 0, failed, if there is none. */
 u16 parse_expr(struct parser *p);

@@ -15,7 +15,13 @@
 #include <string.h>
 
 #define VALUE_TEXT_MAX 32
+#define SC_MAX_PRIVATE 8
 #define PROT_WRITE 0x2
+#define MAP_PRIVATE 0x2
+#define MADV_DONTNEED 4
+#define MADV_HUGEPAGE 14
+#define MADV_COLLAPSE 25
+#define HUGE_FRAMES 1536	/* two huge pages of 512 frames, aligned, and small ones */
 
 struct sc_actor {
 	struct sc_program *p;
@@ -27,6 +33,9 @@ struct sc_program {
 	const struct scenario *sc;
 	struct sc_actor actor[XMAX_THREADS];
 	u64 init_var[SC_MAX_VARS];
+	/* What init has mapped MAP_PRIVATE: fork() takes the right to write from it. */
+	struct { u64 start, end; } private[SC_MAX_PRIVATE];
+	u32 nr_private;
 	const char *(*feature)[2];	/* NULL-terminated */
 	char *feature_text;
 	u64 user_end;
@@ -181,6 +190,17 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 		return sys->mprotect(arg[0], arg[1], (u32)arg[2]);
 	case SC_MADVISE:
 		return sys->madvise(arg[0], arg[1], (u32)arg[2]);
+	case SC_MREMAP:
+		return sys->mremap(arg[0], arg[1], arg[2], (u32)arg[3], arg[4]);
+	case SC_FORK:
+		return xfork((u32)arg[0]);
+	case SC_GUP:
+		return sys->gup_fast(arg[0], op->nr_args > 1 ? (u32)arg[1] : 1, arg[2] & 1);
+	case SC_LOOKUP:
+		return sys->pte_lookup(arg[0]);
+	case SC_YIELD:
+		xyield();
+		return 0;
 	case SC_LOAD:
 		return user_access(p, arg[0], false, 0, killed);
 	case SC_STORE:
@@ -192,8 +212,30 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 	}
 }
 
+static u64 page_align(const struct sc_program *p, u64 length)
+{
+	u64 page = 1UL << p->x.page_shift;
+
+	return (length + page - 1) & ~(page - 1);
+}
+
+/* The old range is gone, or what was cut off it; and what was where it is now. */
+static void promise_moved(const struct sc_program *p, const u64 *arg, s64 ret)
+{
+	u64 old = page_align(p, arg[1]), new = page_align(p, arg[2]);
+
+	if (ret < 0)
+		return;
+	if ((u64)ret != arg[0]) {
+		xpromise_unmapped(arg[0], arg[0] + old);
+		xpromise_unmapped((u64)ret, (u64)ret + new);
+	} else if (new < old) {
+		xpromise_unmapped(arg[0] + new, arg[0] + old);
+	}
+}
+
 /*
- * What a call promised by returning 0. The oracle holds a promise only against
+ * What a call promised by returning success. The oracle holds a promise only against
  * entries that were there when the operation began and were gone when it returned
  * (explore/oracle.h). So DONTNEED, whose range may be faulted in again at once, promises
  * what munmap does, and calls of other CPUs that overlap need no care here.
@@ -201,16 +243,33 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 static void promise(const struct sc_program *p, const struct sc_op *op,
 		    const u64 *arg, s64 ret)
 {
-	u64 page = 1UL << p->x.page_shift, end;
+	u64 end = arg[0] + page_align(p, arg[1]);
 
-	if (ret || (op->call != SC_MUNMAP && op->call != SC_MADVISE &&
-		    op->call != SC_MPROTECT))
-		return;
-	end = arg[0] + ((arg[1] + page - 1) & ~(page - 1));
-	if (op->call != SC_MPROTECT || !arg[2])
-		xpromise_unmapped(arg[0], end);
-	else if (!(arg[2] & PROT_WRITE))
-		xpromise_readonly(arg[0], end);
+	switch (op->call) {
+	case SC_MUNMAP:
+		if (!ret)
+			xpromise_unmapped(arg[0], end);
+		break;
+	case SC_MADVISE:
+		if (!ret && arg[2] == MADV_DONTNEED)
+			xpromise_unmapped(arg[0], end);
+		break;
+	case SC_MPROTECT:
+		if (!ret && !arg[2])
+			xpromise_unmapped(arg[0], end);
+		else if (!ret && !(arg[2] & PROT_WRITE))
+			xpromise_readonly(arg[0], end);
+		break;
+	case SC_MREMAP:
+		promise_moved(p, arg, ret);
+		break;
+	case SC_FORK:
+		for (u32 i = 0; ret > 0 && i < p->nr_private; i++)
+			xpromise_readonly(p->private[i].start, p->private[i].end);
+		break;
+	default:
+		break;
+	}
 }
 
 static void set_result(struct vars *v, const struct sc_op *op, s64 ret)
@@ -302,6 +361,10 @@ static bool run_init_op(struct sc_program *p, struct vars *v, const struct sc_op
 	}
 	if (op->result >= 0)
 		p->init_var[op->result] = (u64)ret;
+	if (op->call == SC_MMAP && (arg[3] & MAP_PRIVATE) && p->nr_private < SC_MAX_PRIVATE) {
+		p->private[p->nr_private].start = (u64)ret;
+		p->private[p->nr_private++].end = (u64)ret + page_align(p, arg[1]);
+	}
 	return true;
 }
 
@@ -311,6 +374,7 @@ static void run_init(void *arg)
 	struct vars v = { .known = 0 };
 
 	p->init_error[0] = 0;
+	p->nr_private = 0;
 	for (u32 i = 0; i < p->sc->init.nr_ops; i++)
 		if (!run_init_op(p, &v, &p->sc->init.op[i]))
 			return;
@@ -387,9 +451,20 @@ static void set_threads(struct sc_program *p)
 		p->actor[i] = (struct sc_actor){ .p = p, .thread = i };
 		p->x.thread[i] = (struct xthread){
 			.name = t->name, .cpu = t->cpu, .nr_ops = t->nr_ops,
+			.forked = t->forked,
 			.fn = run_thread, .arg = &p->actor[i],
 		};
 	}
+}
+
+/* 0: the world's default. POWER's huge page is 32 frames of 64K, which that has. */
+static u32 frames_needed(const struct scenario *sc, enum xarch arch)
+{
+	for (u32 i = 0; i < sc->nr_nodes; i++)
+		if (sc->node[i].kind == SC_NUMBER && sc->node[i].class == 'm' &&
+		    (sc->node[i].value == MADV_HUGEPAGE || sc->node[i].value == MADV_COLLAPSE))
+			return arch == XARCH_POWERPC ? 0 : HUGE_FRAMES;
+	return 0;
 }
 
 struct sc_program *scenario_program(const struct scenario *sc, enum xarch arch,
@@ -410,6 +485,7 @@ struct sc_program *scenario_program(const struct scenario *sc, enum xarch arch,
 		.core = core, .knobs = knobs, .init = run_init,
 		.final = sc->final.nr_ops ? run_final : NULL, .arg = p,
 		.nr_threads = sc->nr_threads, .op_text = op_text,
+		.nr_frames = sc->nr_frames ? sc->nr_frames : frames_needed(sc, arch),
 		.check_leaks = true,
 	};
 	set_threads(p);

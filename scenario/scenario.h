@@ -21,6 +21,8 @@
 #define SC_MAX_SETTINGS 16	/* of one line */
 #define SC_MAX_EXPECTS 32
 #define SC_NAME_SIZE 64
+#define SC_MIN_FRAMES 16
+#define SC_MAX_FRAMES 1536
 #define SC_MAX_BYTES (256 * 1024)
 
 #define SC_ARCHS (1U << XARCH_X86 | 1U << XARCH_ARM64 | 1U << XARCH_POWERPC)
@@ -30,13 +32,19 @@ extern const char *const sc_arch_names[];
 /*
  * Calls: name, a letter per argument, how many must be there, and what the manual
  * says. Letters: a address, l length, v value, p PROT_*, f MAP_*, m MADV_*,
- * d a file descriptor (-1), o an offset (0), c a condition.
+ * d a file descriptor (-1), o an offset (0), c a condition, r MREMAP_*, g FOLL_*,
+ * t a thread (its node is a number: the index).
  */
 #define SC_CALLS(X)                                                             \
 	X(MMAP, "mmap", "alpfdo", 4)                                            \
 	X(MUNMAP, "munmap", "al", 2)                                            \
 	X(MPROTECT, "mprotect", "alp", 3)                                       \
 	X(MADVISE, "madvise", "alm", 3)                                         \
+	X(MREMAP, "mremap", "allra", 4)                                         \
+	X(FORK, "fork", "t", 1)                                                 \
+	X(GUP, "gup_fast", "avg", 1)                                            \
+	X(LOOKUP, "pte_lookup", "a", 1)                                         \
+	X(YIELD, "yield", "", 0)                                                \
 	X(LOAD, "load", "a", 1)                                                 \
 	X(STORE, "store", "av", 2)                                              \
 	X(ASSERT, "assert", "c", 1)                                             \
@@ -74,7 +82,7 @@ enum sc_node_kind {
 
 struct sc_node {
 	u8 kind;	/* enum sc_node_kind */
-	char class;	/* of a named constant: p, f, m or e (errno); else 0 */
+	char class;	/* of a named constant: p, f, m, r, g or e (errno); else 0 */
 	u16 a, b;	/* operands: nodes before this one */
 	u64 value;
 	struct sc_pos pos;
@@ -92,8 +100,10 @@ struct sc_op {
 };
 
 struct sc_thread {
-	char name[8];		/* "cpu0", "init", "final" */
+	char name[SC_NAME_SIZE];	/* "cpu0", "cpu0.reader", "init", "final" */
 	u32 cpu;
+	bool forked;		/* fork() names it: it starts there, in an mm of its own */
+	struct sc_pos pos;	/* of the first line, or fork(), that names it */
 	u32 nr_ops;
 	struct sc_op op[XMAX_OPS];
 	u32 nr_vars;
@@ -130,6 +140,7 @@ struct scenario {
 	struct sc_pos era_pos;
 	struct sc_settings features;
 	u32 nr_cpus;
+	u32 nr_frames;			/* 0: what it needs */
 	struct sc_thread init, final;
 	u32 nr_threads;
 	struct sc_thread thread[XMAX_THREADS];

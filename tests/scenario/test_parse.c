@@ -69,6 +69,12 @@ static const char *const good[] = {
 	"cpu0:load(A);store(A,1);r=load(A);assert(r==1||!(r<-1&&r>=0x10))",
 	"cpu0: load(A)\n\n#\n   \ncpu0: store(A, -1)\r\n",
 	"cpu7: exit()",
+	"cpu0.a: load(A)\ncpu0.b: load(A)\ncpu0: load(A)\ncpu0.a: store(A, 1)",
+	"init: fork(cpu1)\ninit: load(A)\ncpu1: load(A)",
+	"cpu0: r = fork(cpu0.child); yield()\ncpu0.child: exit()",
+	"cpu0: mremap(A, 4K, 8K, MREMAP_MAYMOVE); gup_fast(A, 2, FOLL_WRITE); pte_lookup(A)",
+	"cpu0: madvise(A, 2M, MADV_HUGEPAGE); madvise(A, 2M, MADV_COLLAPSE)",
+	"frames: 64\ncpu0: load(A)",
 	"cpu0: exit(0)",
 	("cpu0: B = mmap(A + 2M, 4096, PROT_NONE, MAP_SHARED|MAP_ANONYMOUS|MAP_FIXED, "
 		"-1, 0); munmap(B, 4096)"),
@@ -149,6 +155,22 @@ static const struct {
 		"there are no files" },
 	{ "cpu0: mmap(NULL, 4K, 8, MAP_PRIVATE)", "2:22: expected PROT_* flags, not 0x8" },
 	{ "cpu8: load(A)", "2:1: expected cpu0 to cpu7, not \"cpu8\"" },
+	{ "cpu0.: load(A)", "2:6: expected a name of 1 to 14 letters or digits after "
+		"\".\", not \":\"" },
+	{ "cpu0.a.b: load(A)", "2:9: expected a name of 1 to 14 letters or digits after "
+		"\".\", not \":\"" },
+	{ "cpu0: fork(A)\ncpu1: load(A)", "2:12: expected cpu0 to cpu7, not \"A\"" },
+	{ "cpu0: fork(cpu0)", "2:12: expected another thread, not cpu0 itself" },
+	{ "cpu0: fork(cpu1)", "2:12: expected an operation in cpu1" },
+	{ "cpu0: load(A)\nfinal: fork(cpu1)\ncpu1: load(A)",
+		"3:8: expected no fork() in final: it runs alone" },
+	{ "cpu0: mremap(A, 4K, 4K, MAP_FIXED)",
+		"2:25: expected MREMAP_* flags, not MAP_FIXED" },
+	{ "cpu0: r = yield()", "2:7: expected no variable: yield gives no value" },
+	{ "frames: 4\ncpu0: load(A)", "2:9: expected a number of page frames from 16 to 1536" },
+	{ "cpu0: load(A)\ncpu0.1: load(A)\ncpu0.2: load(A)\ncpu0.3: load(A)\n"
+		"cpu0.4: load(A)\ncpu0.5: load(A)\ncpu0.6: load(A)\ncpu0.7: load(A)\n"
+		"cpu0.8: load(A)", "10:1: expected at most 8 threads" },
 	{ "cpu0: load(A)\ncpu1:", "3:6: expected an operation in cpu1" },
 	{ "cpuu0: load(A)", "2:1: there is no line \"cpuu0:\"; the nearest is \"cpu0:\"" },
 	{ "expct: pass", "2:1: there is no line \"expct:\"; the nearest is \"expect:\"" },

@@ -67,6 +67,35 @@ void xpromise_readonly(u64 start, u64 end)
 	say("readonly %lx-%lx\n", start, end);
 }
 
+s64 xfork(u32 thread)
+{
+	say("fork %u\n", thread);
+	return 7;
+}
+
+void xyield(void)
+{
+	say("yield\n");
+}
+
+static s64 fake_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr)
+{
+	say("mremap %lx %lx %lx %x %lx\n", addr, old_len, new_len, flags, new_addr);
+	return flags & 2 ? (s64)new_addr : (s64)addr;
+}
+
+static s64 fake_gup(u64 addr, u32 n, bool write)
+{
+	say("gup %lx %u %d\n", addr, n, write);
+	return n;
+}
+
+static s64 fake_lookup(u64 addr)
+{
+	say("lookup %lx\n", addr);
+	return 1;
+}
+
 static s64 fake_mmap(u64 addr, u64 len, u32 prot, u32 flags)
 {
 	say("mmap %lx %lx %x %x\n", addr, len, prot, flags);
@@ -130,6 +159,7 @@ static const struct core_module fake_core = {
 	.sys = {
 		.mmap = fake_mmap, .munmap = fake_munmap,
 		.mprotect = fake_mprotect, .madvise = fake_madvise,
+		.mremap = fake_mremap, .gup_fast = fake_gup, .pte_lookup = fake_lookup,
 		.exit = fake_exit,
 	},
 };
@@ -269,6 +299,29 @@ static void test_promises(void **state)
 	    "munmap 10000 1000\nunmapped 10000-11000\n");
 }
 
+static void test_new_calls(void **state)
+{
+	(void)state;
+	begin(INIT "init: B = mmap(NULL, 4K, PROT_READ, MAP_SHARED|MAP_ANONYMOUS); fork(cpu1)\n"
+	      "cpu0: mremap(A, 8K, 4K, 0); madvise(A, 2M, MADV_HUGEPAGE)\n"
+	      "cpu0: r = mremap(A, 4K, 4K, MREMAP_MAYMOVE|MREMAP_FIXED, 0x20000)\n"
+	      "cpu0: assert(r == 0x20000); yield(); gup_fast(A); gup_fast(A, 3, FOLL_WRITE)\n"
+	      "cpu0: r = pte_lookup(A); assert(r == 1); r = fork(cpu0.b); assert(r == 7)\n"
+	      "cpu0.b: load(A)\ncpu1: load(A)\n");
+	assert_true(sc_xprogram(program)->thread[0].forked);
+	assert_false(sc_xprogram(program)->thread[1].forked);
+	assert_string_equal(sc_xprogram(program)->thread[2].name, "cpu0.b");
+	assert_int_equal(sc_xprogram(program)->thread[2].cpu, 0);
+	assert_int_equal(sc_xprogram(program)->nr_frames, 1536);
+	run_thread(1);
+	end(INIT_SAID "mmap 0 1000 1 21\nfork 0\n"
+	    "mremap 10000 2000 1000 0 0\nunmapped 11000-12000\n"
+	    "madvise 10000 200000 14\n"
+	    "mremap 10000 1000 1000 3 20000\nunmapped 10000-11000\nunmapped 20000-21000\n"
+	    "yield\ngup 10000 1 0\ngup 10000 3 1\nlookup 10000\n"
+	    "fork 2\nreadonly 10000-14000\n");
+}
+
 static void test_program_facts(void **state)
 {
 	const struct xprogram *x;
@@ -332,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_final),
 		cmocka_unit_test(test_promises),
+		cmocka_unit_test(test_new_calls),
 		cmocka_unit_test(test_program_facts),
 		cmocka_unit_test(test_ready),
 	};
