@@ -320,6 +320,11 @@ void xirq_run(struct xworld *w, struct xthr *t)
  * section, or interrupts off) at call_rcu() has left it: crit_seq counts the
  * ends. Which sections those are is looked at in call_rcu()'s step, but entering and
  * leaving is no step of its own.
+ *
+ * Weak memory: a section that is still there when the grace period ends must see all that
+ * came before call_rcu(), from its beginning. So who was in none gets to know it at once
+ * (it may stop being looked at there and then), and the others at the end, which
+ * waits until they are in none.
  */
 static bool in_crit(const struct xcpu *c)
 {
@@ -366,18 +371,21 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	XASSERT(w->a->nr_rcu < XMAX_RCU);
 	head->func = func;
 	r = &w->a->rcu[w->a->nr_rcu++];
-	*r = (struct xrcu){ .head = head, .cpu = t->cpu };
+	*r = (struct xrcu){ .head = head, .cpu = t->cpu, .view = w->a->now };
 	for (u32 i = 0; i < w->nr_cpus; i++) {
 		const struct xcpu *c = &w->a->cpu[i];
 
 		r->seq[i] = in_crit(c) ? c->crit_seq : XNEVER;
+		if (w->weak && !in_crit(c))
+			xweak_acquire(w, i, r->view);
 	}
 }
 
 static bool over(const struct xworld *w, const struct xrcu *r)
 {
 	for (u32 i = 0; i < w->nr_cpus; i++)
-		if (r->seq[i] != XNEVER && r->seq[i] == w->a->cpu[i].crit_seq)
+		if (r->seq[i] != XNEVER && (r->seq[i] == w->a->cpu[i].crit_seq ||
+					    (w->weak && in_crit(&w->a->cpu[i]))))
 			return false;
 	return true;
 }
@@ -400,6 +408,9 @@ void xrcu_end(struct xworld *w)
 		if (r->due || !over(w, r))
 			continue;
 		r->due = 1;
+		for (u32 cpu = 0; cpu < w->nr_cpus && w->weak; cpu++)
+			if (r->seq[cpu] != XNEVER)
+				xweak_acquire(w, cpu, r->view);
 		if (!(cpus & 1U << r->cpu))
 			irq_push(w, r->cpu, XIRQ_RCU, 0);
 		cpus |= 1U << r->cpu;

@@ -375,6 +375,7 @@ struct xrcu {
 	struct rcu_head *head;
 	u8 cpu;
 	u8 due;			/* its grace period is over */
+	u32 view;		/* weak: what came before call_rcu() */
 	u32 seq[XMAX_CPUS];	/* crit_seq of those it waits for, or XNEVER */
 };
 
