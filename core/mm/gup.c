@@ -178,10 +178,10 @@ s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write)
 }
 
 /*
- * The entry that translates addr, or NULL; *entry is what it was. Interrupts off, and
- * what is returned may be used until they are on again.
+ * The entry that translates addr, or NULL. Interrupts off, and what is
+ * returned may be used until they are on again.
  */
-static pte_t *find_current_mm_pte(u64 addr, pte_t *entry)
+static pte_t *find_current_mm_pte(u64 addr)
 {
 	struct mm_struct *mm = current->mm;
 	pte_t *ptep = NULL;
@@ -194,7 +194,6 @@ static pte_t *find_current_mm_pte(u64 addr, pte_t *entry)
 		if (!pmd_none(pmd) && pmd_present(pmd)) {
 			ptep = pmd_trans_huge(pmd) ? pmdp_ptep(pmdp) :
 						     pte_offset_map(pmd, addr);
-			*entry = pmd_trans_huge(pmd) ? pmd_pte(pmd) : ptep_get(ptep);
 		}
 	}
 	end_pte_lookup(mm);
@@ -204,13 +203,15 @@ static pte_t *find_current_mm_pte(u64 addr, pte_t *entry)
 s64 pte_lookup(u64 addr)
 {
 	struct mm_struct *mm = current->mm;
-	pte_t entry = { 0 };
 	bool flags, found;
+	pte_t *ptep;
 
 	if (addr >= TASK_SIZE)
 		return -EINVAL;
 	begin_lockless_pgtbl_walk(mm, flags);
-	found = find_current_mm_pte(addr, &entry) && pte_present(entry);
+	/* As its callers do: only now is what it returned used. */
+	ptep = find_current_mm_pte(addr);
+	found = ptep && pte_present(ptep_get(ptep));
 	end_lockless_pgtbl_walk(mm, flags);
 	return found;
 }

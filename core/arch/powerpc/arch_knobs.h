@@ -22,6 +22,7 @@
 	X(powerpc_range_pwc)                                                    \
 	X(powerpc_set_pte_ptesync)                                              \
 	X(powerpc_pte_serialize)                                                \
+	X(powerpc_walker_barrier)                                               \
 	X(powerpc_pmd_zap_flush)
 
 /* Values of powerpc_tlbie_fixups. */

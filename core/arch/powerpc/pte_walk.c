@@ -10,6 +10,10 @@ KNOB_ENUM(powerpc_pte_serialize, "powerpc.pte_serialize", KNOB_POLICY,
 	  "thread S1; \"Avoid IPI while updating page table entries\" (5.8)",
 	  "ipi", "count_in_lookup", "count_span", "count_percpu", "none_tolerant");
 
+KNOB_BOOL(powerpc_walker_barrier, "powerpc.walker_barrier", KNOB_POLICY, 1,
+	  "a counted walker orders its count before its walk (count_span, count_percpu)",
+	  "thread S1, review of the first version");
+
 static void do_serialize(void *arg)
 {
 	/* We are here anyway: leave the mask, if we only borrow the mm. */
@@ -108,6 +112,12 @@ void end_pte_lookup(struct mm_struct *mm)
 		atomic_dec(&mm->context.lockless_pgtbl_walkers);
 }
 
+static void order_count(void)
+{
+	if (knob(powerpc_walker_barrier))
+		smp_mb();
+}
+
 /* From here to the last use of what is found. */
 void __begin_lockless_pgtbl_walk(struct mm_struct *mm)
 {
@@ -116,11 +126,11 @@ void __begin_lockless_pgtbl_walk(struct mm_struct *mm)
 	switch (knob(powerpc_pte_serialize)) {
 	case PTE_SERIALIZE_COUNT_SPAN:
 		atomic_inc(&mm->context.lockless_pgtbl_walkers);
-		smp_mb();
+		order_count();
 		break;
 	case PTE_SERIALIZE_COUNT_PERCPU:
 		WRITE_ONCE(*nr, READ_ONCE(*nr) + 1);
-		smp_mb();
+		order_count();
 		break;
 	}
 }
