@@ -245,13 +245,24 @@ void xcopy_frame(u64 to, u64 from, const struct mach_site *site)
 	struct xworld *w = xstack()->w;
 	struct xarena *a = w->a;
 	s64 distance = (s64)(to - from) * (1L << w->page_shift);
+	struct xthr *t = xstack()->t;
+	struct xcopy *c = NULL;
 
+	/* The page of zeroes is nobody's to write. Else stores from here on may be too late. */
+	if (!w->booting && !a->frame[from].boot) {
+		xstep_begin(t, site, MACH_SITE_MEM);
+		xstep_add(&t->step, XOBJ_FRAME, (u32)from, true);
+		xpark(w, t, XWHY_STEP);
+		c = xoracle_copy_begins(w, (u32)to, (u32)from);
+		xev_t(w, t, site, "copies frame %u to frame %u", (u32)from, (u32)to);
+	}
 	for (u16 i = a->frame[from].words; i != XNIL; i = a->word[i].next) {
 		char *p = (char *)a + a->word[i].off;
-		u32 size = a->word[i].size;
+		u32 size = a->word[i].size, off = a->word[i].off;
+		u64 val = xload(p, size, MACH_RELAXED, site);
 
-		xstore(p + distance, size, xload(p, size, MACH_RELAXED, site),
-		       MACH_RELAXED, site);
+		xoracle_copied(w, c, off, val);
+		xstore(p + distance, size, val, MACH_RELAXED, site);
 	}
 }
 

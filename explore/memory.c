@@ -147,6 +147,8 @@ u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
 	struct xarena *a = w->a;
 	struct xmsg *m;
 
+	if (word->frame && a->frame[word->frame].table)
+		xoracle_entry(w, word, cpu, val, !site);
 	a->now += 2;
 	/* One that ended with its frame has ended. */
 	if (a->msg[word->last].tw == XNEVER)
@@ -257,6 +259,8 @@ static void perform(struct xworld *w, u32 cpu, const struct xstore *st)
 		    (unsigned long long)xmem_read(w, st->off, st->size),
 		    (unsigned long long)st->val);
 	ts = xmem_append(w, cpu, st->off, st->size, st->val, st->site);
+	if (st->kind == XSTORE_USER)
+		xoracle_user_store(w, st, cpu, ts);
 	if (w->weak)
 		xweak_stored(w, cpu, st->off, ts, st->view, false);
 }
@@ -275,8 +279,12 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 {
 	struct xcpu *c = &w->a->cpu[cpu];
 
+	struct xstore entry = *st;
+
+	entry.root = c->root;
+	entry.root_gen = c->root_gen;
 	if (w->booting || (w->weak && !w->overtake)) {
-		perform(w, cpu, st);
+		perform(w, cpu, &entry);
 		return;
 	}
 	XASSERT(c->nr_sb < XMAX_SB);
@@ -284,7 +292,7 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 	if (st->kind != XSTORE_UNLOCK) {
 		mem_write(w, xword_get(w, st->off, st->size), st->size, st->val);
 	}
-	c->sb[c->nr_sb] = *st;
+	c->sb[c->nr_sb] = entry;
 	c->sb[c->nr_sb++].lane = c->next_lane;
 	c->next_lane = (u8)((c->next_lane + 1U) % w->lanes);
 }
@@ -358,6 +366,7 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	} else {
 		val = xweak_load(w, t->cpu, off, size, order);
 	}
+	xoracle_saw(w, t->cpu, off, val);
 	xev_t(w, t, site, "load %s = 0x%llx", xname_word(w, off, name),
 	      (unsigned long long)val);
 	return val;
@@ -382,6 +391,7 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 	}
 	xskip(w, site);
 	check_alive(w, t, off, true);
+	xoracle_lockset(w, t, off);
 	now = w->weak && (!w->overtake || release);
 	if (now || xcpu_of(w, t)->nr_sb == XMAX_SB) {
 		xstep_begin(t, site, MACH_SITE_STORE);
@@ -468,6 +478,9 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	new = rmw_new(op, old, arg, expected & mask, &write) & mask;
 	if (skip)
 		write = false;
+	xoracle_saw(w, t->cpu, off, old);
+	if (write)
+		xoracle_lockset(w, t, off);
 	xev_t(w, t, site, "%s %s 0x%llx -> 0x%llx%s", skip ? "(left out)" : "atomic",
 	      xname_word(w, off, name), (unsigned long long)old,
 	      (unsigned long long)(write ? new : old), write ? "" : " (unchanged)");

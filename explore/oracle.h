@@ -33,6 +33,25 @@
  * CONFLICT (arm64, POWER)
  *	at each user access: two translations of the address that it could use now
  *	  lead to different frames or have different sizes.
+ * LOST-WRITE
+ *	when all threads have ended, before final: a store of user mode went to a frame
+ *	  after a copy of that frame had read the word (or by weak memory had read an
+ *	  older value), and the copy is what is mapped at the store's address now.
+ *	  The first XMAX_KEPT stores and XMAX_COPIES copies of an execution.
+ * LOST-DIRTY
+ *	at each visible write of an entry by the kernel: hardware has set D in it since this
+ *	  CPU last read it (a locked operation reads what it replaces), and
+ *	  what is written does not have D. What becomes of a D that was read is
+ *	  the core's affair, in words that mean nothing to the machine (PG_dirty): who
+ *	  cleans a page while stale translations may write to it is a model's
+ *	  assertion (models/shared-dirty.c).
+ * UNLOCKED (scenarios only)
+ *	at each store and read-modify-write of an entry by the kernel: a lockset as
+ *	  Eraser has it. The first CPU that writes an entry may do so without locks; from
+ *	  the second on, one spinlock must be common to all. Entries of the lowest
+ *	  level and leaves, in tables that are reachable, counted anew when a table is
+ *	  hooked in. Fields of __guarded_by() are plain C, which no machine sees; a lock
+ *	  that guards only those is missed until something else breaks.
  * LEAK, DOUBLE-FREE
  *	after final, if asked for; at each free.
  * DEADLOCK
@@ -41,15 +60,16 @@
  * LIVELOCK
  *	the step limit was reached.
  *
- * Left to programs' own assertions: LOST-DIRTY, LOST-WRITE (values are carried through
- * frames, so a final load or the code that acts on a dirty bit sees them). Not
- * checked: UNLOCKED (plain C is not seen by the machine).
+ * Values are carried through frames, so that programs' own assertions see them, too.
  */
 #ifndef TLBLAB_EXPLORE_ORACLE_H
 #define TLBLAB_EXPLORE_ORACLE_H
 
 struct xworld;
 struct xthr;
+struct xword;
+struct xstore;
+struct xcopy;
 struct xpath;
 
 /* Ends the execution. Does not return on a thread's stack. */
@@ -67,6 +87,23 @@ void xoracle_free(struct xworld *w, u32 cpu, u32 frame, u32 order, bool table);
 /* cpu has loaded a root. */
 void xoracle_root(struct xworld *w, u32 cpu);
 void xoracle_promise(struct xworld *w, u32 promise);
+
+/* ---- oracle_data.c ---- */
+
+/* A store of user mode became visible, at ts. */
+void xoracle_user_store(struct xworld *w, const struct xstore *st, u32 cpu, u32 ts);
+/* A copy of a frame begins (NULL: too many), and has read a word. */
+struct xcopy *xoracle_copy_begins(struct xworld *w, u32 to, u32 from);
+void xoracle_copied(struct xworld *w, struct xcopy *c, u32 off, u64 val);
+void xoracle_lost_writes(struct xworld *w);
+/* An entry is about to be overwritten, visibly. hardware: not by the kernel. */
+void xoracle_entry(struct xworld *w, struct xword *word, u32 cpu, u64 val, bool hardware);
+/* The kernel on cpu has read an entry. */
+void xoracle_saw(struct xworld *w, u32 cpu, u32 off, u64 val);
+/* t takes or drops a lock; the kernel stores to the word, or will. */
+void xoracle_held(struct xthr *t, u32 lock, bool take);
+void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off);
+
 void xoracle_deadlock(struct xworld *w);
 void xoracle_leaks(struct xworld *w);
 

@@ -48,6 +48,7 @@ static const struct weight {
 	{ "the walker", true, 60 },
 	{ "frees frame", true, 60 },
 	{ "allocates frame", true, 35 },
+	{ "copies frame", true, 60 },
 	{ "allocation fails", true, 70 },
 	{ "sends an IPI", true, 62 },
 	{ "takes an I", true, 60 },

@@ -32,6 +32,7 @@ static void lock_taken(struct xworld *w, struct xthr *t, struct mach_lock *lock)
 		xweak_acquire(w, t->cpu, (u32)lock->free_at);
 	lock->owner = t->cpu + 1U;
 	t->locks++;
+	xoracle_held(t, xoff(w, lock), true);
 }
 
 static bool elide(struct xworld *w, struct xthr *t, struct mach_lock *lock,
@@ -112,6 +113,7 @@ void xspin_unlock(struct mach_lock *lock, const struct mach_site *site)
 		return;
 	}
 	t->locks--;
+	xoracle_held(t, xoff(w, lock), false);
 	if (w->weak) {
 		/* A release: what came before is visible first. */
 		xstep_begin(t, site, MACH_SITE_UNLOCK);

@@ -212,6 +212,7 @@ static void forget_history(struct xworld *w)
 
 	a->now = a->step = 0;
 	a->nr_words = a->nr_msgs = a->nr_tlbi = a->nr_promises = 0;
+	a->nr_kept = a->nr_copies = 0;
 	memset(a->hash, 0, sizeof(a->hash));
 	for (u32 i = 0; i < w->nr_frames; i++) {
 		a->frame[i].words = XNIL;
@@ -601,6 +602,9 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 	if (!w->stop) {
 		/* Before final, whose steps are nobody's choice. */
 		result->state_hash = xhash_state(w);
+		xoracle_lost_writes(w);
+	}
+	if (!w->stop) {
 		run_final(w);
 	}
 	if (events)

@@ -9,7 +9,7 @@
  *	mmu.c		page-table walks over all that caches may hold; user accesses
  *	mmu_x86.c mmu_arm64.c mmu_power.c	entries and invalidations
  *	frames.c	page frames and the core's objects
- *	oracle.c	the rules
+ *	oracle.c oracle_data.c	the rules
  *	hash.c		terminal states; event.c the story's raw lines
  *
  * What an execution can change is in the arena, in four parts:
@@ -100,6 +100,13 @@ void xpanic(const char *file, int line, const char *what)
 #define XMAX_READABLE	16	/* messages that a load chooses among: the newest */
 #define XMAX_UPDATES	8	/* of entries, by a CPU, deferred or early */
 
+#define XMAX_KEPT	32		/* stores of user mode that are remembered */
+#define XMAX_COPIES	8		/* and copies of frames, and words of each */
+#define XMAX_COPIED	8
+#define XMAX_HELD	6
+#define XLOCKSET	2
+#define XWRITERS	0xff
+
 #define XNEVER		(~0U)
 #define XNIL		0xffffU
 
@@ -127,6 +134,12 @@ struct xword {
 	u16 first, last;	/* messages */
 	u16 frame;		/* that holds it, 0: none */
 	u16 next;		/* word of the same frame, XNIL */
+	/* Of entries; oracle_data.c. */
+	u8 unseen;		/* CPUs that have not read the D that hardware set */
+	u8 writer;		/* CPU + 1, XWRITERS: several, 0: none */
+	u8 hooks;		/* its frame's, when writer was set */
+	u8 nr_lockset;
+	u32 lockset[XLOCKSET];	/* locks that all had, but the first while it was alone */
 	/* Weak memory, per CPU: reference/arm64-mmu-model.md's coh and fwd. */
 	u32 coh[XMAX_CPUS];
 	u32 fwd_ts[XMAX_CPUS], fwd_view[XMAX_CPUS];
@@ -146,6 +159,8 @@ struct xstore {
 	u64 va;
 	u8 nr_via;
 	u16 via[TLBLAB_MAX_PT_LEVELS];	/* messages of its entries; XNIL: never written */
+	u32 root;		/* ... under this */
+	u16 root_gen;
 	u32 view;		/* of address and data, for forwarding */
 };
 
@@ -158,6 +173,7 @@ struct xframe {
 	u8 table;		/* MACH_GFP_TABLE */
 	u8 order;		/* of the block, at its first frame; else 0xff */
 	u8 dirty;		/* contents differ from the snapshot's */
+	u8 hooks;		/* a table: entries written that lead to it; wraps */
 	u8 boot;		/* allocated before init: never a leak */
 	u8 zero;		/* contents are zero but for its words, and were at the snapshot */
 	u32 born, died;		/* timestamps */
@@ -350,6 +366,8 @@ struct xthr {
 	u8 nr_watch;
 	u8 call;
 	u8 locks;		/* held */
+	u8 nr_held;		/* the same, by name, as many as fit */
+	u32 held[XMAX_HELD];
 	u8 need;		/* enum xneed: of its store buffer, to move */
 	u8 in_op;		/* op + 1 */
 	u8 fork_slot;		/* of the thread that it is creating, + 1 */
@@ -371,6 +389,21 @@ struct xpromise {
 	u32 step;
 };
 
+/* A visible store of user mode, and a copy of a frame: LOST-WRITE. */
+struct xkept {
+	u64 va;
+	u32 off, ts, root, step;
+	u16 root_gen, gen;
+	u8 cpu;
+};
+
+struct xcopy {
+	u16 from, to, from_gen, to_gen;
+	u32 start;		/* words without a record were read then */
+	u32 n;
+	struct { u32 off, ts; } word[XMAX_COPIED];	/* ts of what was read */
+};
+
 struct xrcu {
 	struct rcu_head *head;
 	u8 cpu;
@@ -383,6 +416,7 @@ struct xarena {
 	/* Reset as a whole. */
 	u32 now, step;
 	u32 nr_words, nr_msgs, nr_tlbi, nr_promises, nr_rcu;
+	u32 nr_kept, nr_copies;
 	u16 nr_locks;
 	u8 phase;		/* enum xphase */
 	u8 nr_threads_left;
@@ -393,6 +427,8 @@ struct xarena {
 	u32 nr_free;		/* frames of nobody's pool */
 	u32 last_agent;
 	struct xpromise promise[XMAX_PROMISES];
+	struct xkept kept[XMAX_KEPT];
+	struct xcopy copy[XMAX_COPIES];
 	struct xcall call[XMAX_CALLS];
 	struct xrcu rcu[XMAX_RCU];
 	struct xcpu cpu[XMAX_CPUS];
