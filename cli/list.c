@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/knobs.h"
+#include "cli/list_files.h"
 #include "cli/params.h"
 #include "machine/desc_yaml.h"
 #include "machine/nearest.h"
@@ -130,6 +131,8 @@ static const struct {
 	{ "machines", list_machines },
 	{ "knobs", list_knobs },
 	{ "eras", list_eras },
+	{ "scenarios", list_scenarios },
+	{ "models", list_models },
 	{ NULL, NULL },
 };
 
@@ -149,7 +152,7 @@ int cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.parser = parse,
-		.args_doc = "[workloads|machines|knobs|eras]",
+		.args_doc = "[workloads|machines|knobs|eras|scenarios|models]",
 		.doc = "List what there is; without a topic, everything.",
 	};
 	const char *topic = NULL;

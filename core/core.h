@@ -27,4 +27,7 @@ s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity);
 void sys_exit(void) __attribute__((noreturn));
 int core_fault(u64 va, u32 flags);
 
+/* objects.c */
+extern const struct core_object core_objects[];
+
 #endif

@@ -111,6 +111,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.exit = sys_exit,
 		},
 		.stats = core_stats,
+		.objects = core_objects,
 	};
 
 	(void)ops;

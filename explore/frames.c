@@ -291,9 +291,11 @@ void *xkalloc(size_t size, u32 gfp, const struct mach_site *site)
 		return NULL;
 	}
 	*next = at + size;
-	if (w->weak)
+	/* weak.c's dependencies, and names in stories. */
+	if (w->weak || boot || w->events)
 		for (u64 i = at; i < at + size; i += 64)
 			w->heap_obj[(i - XHEAP_AT) >> 6] = (u16)((at - XHEAP_AT) >> 6);
+	w->heap_site[(at - XHEAP_AT) >> 6] = site;
 	memset((char *)w->a + at, 0, size);
 	return (char *)w->a + at;
 }

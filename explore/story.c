@@ -47,6 +47,7 @@ static const struct weight {
 	{ "store 0x", true, 75 },
 	{ "the walker", true, 60 },
 	{ "frees frame", true, 60 },
+	{ ".owner ", false, 3 },
 	{ "allocates frame", true, 35 },
 	{ "copies frame", true, 60 },
 	{ "allocation fails", true, 70 },
@@ -67,6 +68,7 @@ static const struct weight {
 struct line {
 	const struct xevent *event;
 	int weight;
+	u32 more;	/* of the same site and CPU, right behind it, not told */
 };
 
 struct names {
@@ -133,6 +135,23 @@ static bool names_entry(const char *text)
 	       strstr(text, "pgd[") || strstr(text, "p4d[");
 }
 
+/*
+ * Read-modify-writes of the core's words that an interleaving turns on: generations of the
+ * TLB, gathers in flight, counts of walkers, references to pages, who has loaded the mm.
+ */
+static bool is_telling(const struct xevent *e)
+{
+	static const char *const fields[] = {
+		".tlb_flush_pending ", ".context", "._refcount ", ".cpu_bitmap ",
+		".write_protect_seq ", ".mm_users ",
+	};
+
+	for (u32 i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (strstr(e->text, fields[i]))
+			return e->site && e->site->kind == MACH_SITE_RMW;
+	return false;
+}
+
 static int weigh_by_text(const struct xevent *e)
 {
 	for (u32 i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
@@ -143,7 +162,7 @@ static int weigh_by_text(const struct xevent *e)
 			return w->weight;
 	}
 	if (strstr(e->text, "->"))
-		return names_entry(e->text) ? 70 : 8;
+		return names_entry(e->text) ? 70 : is_telling(e) ? 58 : 8;
 	if (!strncmp(e->text, "load ", 5))
 		return names_entry(e->text) ? 12 : 5;
 	return e->site && e->site->kind == MACH_SITE_INSN ? 65 : 20;
@@ -159,10 +178,30 @@ struct writers {
 	} of[MAX_WORDS];
 };
 
+/* The word or lock of the core's own objects that an event is about, or NULL. */
+static const char *heap_word(const char *text)
+{
+	static const char *const verbs[] = {
+		"takes lock ", "lets go of lock ", "atomic ", "store ", "load ",
+	};
+
+	for (u32 i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		size_t len = strlen(verbs[i]);
+
+		if (strncmp(text, verbs[i], len))
+			continue;
+		text += len;
+		return !strncmp(text, "0x", 2) || !strncmp(text, "of 0x", 5) ||
+		       !strncmp(text, "to 0x", 5) || !strncmp(text, "frame ", 6) ||
+		       names_entry(text) ? NULL : text;
+	}
+	return NULL;
+}
+
 /* The event touches a word (or lock) of the heap that another CPU wrote last. */
 static bool is_shared(struct writers *ws, const struct xevent *e)
 {
-	const char *name = strstr(e->text, "heap+");
+	const char *name = heap_word(e->text);
 	bool write = !strstr(e->text, "load ");
 	size_t length;
 	u32 i;
@@ -188,6 +227,27 @@ static bool is_shared(struct writers *ws, const struct xevent *e)
 	return true;
 }
 
+/* A row of invalidations from one place: the first tells of the others. */
+static void fold_rows(struct story *s)
+{
+	struct line *last[XMAX_CPUS] = { NULL };
+
+	for (u32 i = 0; i < s->nr; i++) {
+		struct line *l = &s->line[i];
+		const struct xevent *e = l->event;
+		struct line **prev = &last[e->cpu % XMAX_CPUS];
+
+		if (!e->site || e->site->kind != MACH_SITE_INSN) {
+			*prev = NULL;
+		} else if (*prev && (*prev)->event->site == e->site) {
+			(*prev)->more++;
+			l->weight = 0;
+		} else {
+			*prev = l;
+		}
+	}
+}
+
 static void weigh(struct story *s)
 {
 	struct writers *ws = calloc(1, sizeof(*ws));
@@ -203,6 +263,7 @@ static void weigh(struct story *s)
 			l->weight += ABOUT;
 	}
 	free(ws);
+	fold_rows(s);
 }
 
 /* Keep the n heaviest with at least this weight; of equals, the later. */
@@ -327,13 +388,16 @@ static void place_of(const struct mach_site *site, char *place, int room)
 		snprintf(place, PLACE_SIZE, "%s", file);
 }
 
-static void tell_line(struct story *s, const struct xevent *e, u32 number)
+static void tell_line(struct story *s, const struct line *l, u32 number)
 {
-	char name[24], place[PLACE_SIZE], text[200], head[240];
+	const struct xevent *e = l->event;
+	char name[24], place[PLACE_SIZE], text[232], head[272];
 	int used;
 
 	who(s, e, name);
 	plainly(e->text, text);
+	if (l->more)
+		snprintf(text + strlen(text), 32, ", and %u more", l->more);
 	used = snprintf(head, sizeof(head), "%2u  %-11s %s", number, name, text);
 	place_of(e->site, place, WIDTH - 2 - used);
 	if (place[0])
@@ -399,7 +463,7 @@ static void tell(struct story *s)
 	else
 		keep(s, SHORT_STORY, LIGHT);
 	for (u32 i = 0; i < s->nr; i++)
-		tell_line(s, s->line[i].event, i + 1);
+		tell_line(s, &s->line[i], i + 1);
 	renumber(s);
 	tell_ending(s);
 }

@@ -66,6 +66,7 @@ void xpanic(const char *file, int line, const char *what)
 #define XHEAP_AT	(4UL << 20)
 #define XHEAP_BOOT	(1UL << 20)
 #define XHEAP_CPU	(256UL << 10)
+#define XHEAP_UNITS	((XHEAP_BOOT + XMAX_CPUS * XHEAP_CPU) >> 6)
 #define XFRAMES_AT	(8UL << 20)
 #define XFRAMES_SIZE	(64UL << 20)
 #define XSTACKS_AT	(80UL << 20)
@@ -492,8 +493,12 @@ struct xworld {
 	struct { void *copy; u64 at; size_t size; } snap_part[128];
 	u32 nr_parts;
 	char *snap_frames;
-	/* By 64 bytes of the heap: where its object begins. What is stale is not used. */
-	u16 heap_obj[(XHEAP_BOOT + XMAX_CPUS * XHEAP_CPU) >> 6];
+	/*
+	 * By 64 bytes of the heap: where its object begins, and at its beginning, who
+	 * allocated it. What is stale is not used.
+	 */
+	u16 heap_obj[XHEAP_UNITS];
+	const struct mach_site *heap_site[XHEAP_UNITS];
 
 	/* Learnt, for footprints only; sched.c. Bits by hash. */
 	u64 irq_objects[XLEARN / 64];

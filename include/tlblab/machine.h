@@ -706,6 +706,22 @@ struct core_stat {
 	u64 value;
 };
 
+/*
+ * How stories name words of a core's objects: by the function that allocates them with
+ * mach_kalloc(). Where several lie in a row (a size below what was asked for), by
+ * number.
+ */
+struct core_field {
+	const char *name;		/* in the order of offsets; NULL ends */
+	u32 offset;
+};
+
+struct core_object {
+	const char *func, *name;
+	u32 size;
+	const struct core_field *fields;
+};
+
 struct core_module {
 	u64 abi;			/* TLBLAB_ABI */
 	const char *arch;		/* "arm64" */
@@ -739,6 +755,7 @@ struct core_module {
 
 	/* Copy up to n counters; returns how many there are. */
 	u32 (*stats)(struct core_stat *stats, u32 n);
+	const struct core_object *objects; /* NULL, or ends with a NULL func */
 };
 
 /* The one symbol that a core module exports. */
