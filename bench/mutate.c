@@ -123,6 +123,9 @@ static s64 *knobs_for(const struct scenario *sc, const struct core *core,
 
 	knobs_resolve(core, sc->era[0] ? era_find(core->module, sc->era) : NULL,
 		      &no_machine, knobs);
+	/* As `tlblab check` has it: a process table that fits. */
+	if (arch == XARCH_POWERPC)
+		knobs[knobs_index(core->module, "powerpc.pid_bits")] = 8;
 	for (u32 k = 0; k < 2; k++)
 		for (u32 i = 0; from[k] && i < from[k]->n; i++)
 			if (!sc_of_another_arch(arch, from[k]->set[i].name))

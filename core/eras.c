@@ -22,7 +22,8 @@
 #define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
 /* khugepaged let gup_fast walk on in the table that it took away. */
 #define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte"
-#define BEFORE_5_14	BEFORE_6_1, "powerpc.range_pwc=none"
+#define BEFORE_5_14	BEFORE_6_1, "powerpc.range_pwc=none",                   \
+			"arm64.ttl_freed_tables=leaf"
 #define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
 #define BEFORE_5_11	BEFORE_5_12, "mm.write_protect_seq=off"
 #define BEFORE_5_8	BEFORE_5_11, "powerpc.pte_serialize=ipi",                \

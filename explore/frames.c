@@ -248,8 +248,8 @@ void xcopy_frame(u64 to, u64 from, const struct mach_site *site)
 	struct xthr *t = xstack()->t;
 	struct xcopy *c = NULL;
 
-	/* The page of zeroes is nobody's to write. Else stores from here on may be too late. */
-	if (!w->booting && !a->frame[from].boot) {
+	/* Stores from here on may be too late; but nobody writes to the page of zeroes. */
+	if (!w->booting && !(a->frame[from].boot && a->frame[from].words == XNIL)) {
 		xstep_begin(t, site, MACH_SITE_MEM);
 		xstep_add(&t->step, XOBJ_FRAME, (u32)from, true);
 		xpark(w, t, XWHY_STEP);

@@ -219,12 +219,12 @@ static void forget_history(struct xworld *w)
 		a->frame[i].born = a->frame[i].died = 0;
 		a->frame[i].dirty = 0;
 	}
-	/* Tables, and what init stored in pages: a copy goes by the records. */
+	/* Tables, and what was stored in pages: a copy goes by the records. */
 	for (u32 i = 1; i < w->nr_frames; i++) {
 		/* Words without records are zero there. */
 		if (!a->frame[i].used && a->frame[i].zero)
 			memset(w->phys + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
-		if (!a->frame[i].used || (a->frame[i].boot && !a->frame[i].table))
+		if (!a->frame[i].used)
 			continue;
 		for (u32 off = 0; off < 1U << w->page_shift; off += 8) {
 			u32 at = XFRAMES_AT + (i << w->page_shift) + off;

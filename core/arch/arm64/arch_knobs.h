@@ -13,12 +13,15 @@
 	X(arm64_repeat_tlbi_style)                                              \
 	X(arm64_max_tlbi_ops)                                                   \
 	X(arm64_range_overflow_sync)                                            \
+	X(arm64_ttl_freed_tables)                                               \
 	X(arm64_set_table_sync)
 
 /* Values of arm64_repeat_tlbi_style. */
 enum { REPEAT_TLBI_DUMMY, REPEAT_TLBI_DOUBLE };
 /* Values of arm64_max_tlbi_ops. */
 enum { MAX_TLBI_OPS_PTRS_PER_PTE, MAX_TLBI_OPS_1024 };
+/* Values of arm64_ttl_freed_tables. */
+enum { TTL_FREED_TABLES_LEAF, TTL_FREED_TABLES_UNKNOWN };
 /* Values of arm64_range_overflow_sync. */
 enum { RANGE_OVERFLOW_SYNC_ONCE, RANGE_OVERFLOW_SYNC_TWICE };
 /* Values of arm64_set_table_sync. */

@@ -18,6 +18,10 @@ KNOB_ENUM(arm64_max_tlbi_ops, "arm64.max_tlbi_ops", KNOB_POLICY,
 	  MAX_TLBI_OPS_PTRS_PER_PTE,
 	  "TLBIs by address in one flush; from so many on, or above 1024, flush the mm",
 	  "MAX_TLBI_OPS of asm/tlbflush.h", "ptrs_per_pte", "1024");
+KNOB_ENUM(arm64_ttl_freed_tables, "arm64.ttl_freed_tables", KNOB_POLICY,
+	  TTL_FREED_TABLES_UNKNOWN,
+	  "the level that a TLBI names when tables were freed: of a leaf, or none",
+	  "52218fcd61cb (5.14)", "leaf", "unknown");
 KNOB_ENUM(arm64_range_overflow_sync, "arm64.range_overflow_sync", KNOB_POLICY,
 	  RANGE_OVERFLOW_SYNC_TWICE,
 	  "a range flush that became a flush of the mm completes once, or again",

@@ -22,7 +22,7 @@ static inline int tlb_get_level(struct mmu_gather *tlb)
 	u32 cleared = tlb->cleared_ptes | tlb->cleared_pmds << 1 |
 		      tlb->cleared_puds << 2 | tlb->cleared_p4ds << 3;
 
-	if (tlb->freed_tables)
+	if (tlb->freed_tables && knob(arm64_ttl_freed_tables) == TTL_FREED_TABLES_UNKNOWN)
 		return TLBI_TTL_UNKNOWN;
 	switch (cleared) {
 	case 1: return 3;
