@@ -474,6 +474,7 @@ static void do_store(struct xworld *w, struct access *acc, struct xtranslation *
 		.val = val, .off = XFRAMES_AT + (u32)xmmu_pa(w, o, acc->va), .size = 8,
 		.kind = XSTORE_USER, .site = &user_store, .frame = (u16)frame,
 		.gen = w->a->frame[frame].gen, .va = acc->va,
+		.shift = (u8)xheight_shift(w, o->path.hop[o->path.n - 1].height),
 	};
 
 	xstore_via(&st, &o->path);

@@ -464,10 +464,13 @@ void xyield(void)
 
 	xstep_begin(t, NULL, MACH_SITE_SCHED);
 	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xstep_add(&t->step, XOBJ_MODE, t->cpu, true);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	if (!xcpu_of(w, t)->nr_runq)
 		return;
 	xev_t(w, t, NULL, "is preempted");
+	/* In the kernel, as long as it switches. */
+	xcpu_of(w, t)->user = 0;
 	xthread_make_ready(w, t);
 	xschedule(w, t, XWHY_READY);
 	if (w->weak)

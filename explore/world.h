@@ -154,6 +154,7 @@ struct xstore {
 	u8 size;
 	u8 kind;		/* enum xstore_kind */
 	u8 lane;		/* its number in program order, modulo lanes */
+	u8 shift;		/* by user mode: log2 of what its translation maps */
 	const struct mach_site *site;
 	/* By user mode: the translation it went through. */
 	u16 frame, gen;
