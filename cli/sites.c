@@ -151,6 +151,7 @@ static bool is_second_half(const char *tree, const struct source_site *site)
 	return (site->kind == MACH_SITE_IRQ || site->kind == MACH_SITE_RCU) &&
 	       source_line(tree, site, text, sizeof(text)) &&
 	       (strstr(text, "irq_restore") || strstr(text, "irqrestore") ||
+		strstr(text, "end_lockless_pgtbl_walk") ||
 		strstr(text, "rcu_read_unlock") || strstr(text, "call_rcu"));
 }
 

@@ -302,7 +302,12 @@ void *xkalloc(size_t size, u32 gfp, const struct mach_site *site)
 
 void xkfree(void *p, size_t size, const struct mach_site *site)
 {
-	(void)p;
-	(void)size;
-	xskip(xstack()->w, site);
+	struct xworld *w = xstack()->w;
+	struct xarena *a = w->a;
+
+	xskip(w, site);
+	if (w->booting || a->nr_kfreed == XMAX_KFREED || !xin_arena(w, p))
+		return;
+	a->kfreed[a->nr_kfreed].off = xoff(w, p);
+	a->kfreed[a->nr_kfreed++].size = (u32)size;
 }

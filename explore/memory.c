@@ -328,6 +328,8 @@ static void check_alive(struct xworld *w, struct xthr *t, u32 off, bool write)
 	u32 frame = xframe_of(w, off);
 	char name[64];
 
+	if (!frame && unlikely(w->a->nr_kfreed))
+		xoracle_heap(w, t->cpu, off, write);
 	if (!frame || likely(w->a->frame[frame].used))
 		return;
 	xviolate(w, XRULE_WALK_FREED, "cpu%u %s %s in frame %u, which cpu%u freed at step %u",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LOST-WRITE, LOST-DIRTY, UNLOCKED; oracle.h says when they are checked. */
+/* LOST-WRITE, LOST-DIRTY, UNLOCKED, and uses of freed objects; oracle.h says when they are checked. */
 #include "world.h"
 
 /* ---- LOST-WRITE ---- */
@@ -244,4 +244,17 @@ void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off)
 		xviolate(w, XRULE_UNLOCKED,
 			 "cpu%u writes %s with no lock held that its other writers had", t->cpu,
 			 xname_word(w, off, name));
+}
+
+/* ---- freed objects ---- */
+
+void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write)
+{
+	const struct xarena *a = w->a;
+	char name[64];
+
+	for (u32 i = 0; i < a->nr_kfreed; i++)
+		if (off - a->kfreed[i].off < a->kfreed[i].size)
+			xviolate(w, XRULE_BUG, "cpu%u %s %s, of an object that was freed", cpu,
+				 write ? "writes" : "reads", xname_word(w, off, name));
 }

@@ -212,7 +212,7 @@ static void forget_history(struct xworld *w)
 
 	a->now = a->step = 0;
 	a->nr_words = a->nr_msgs = a->nr_tlbi = a->nr_promises = 0;
-	a->nr_kept = a->nr_copies = 0;
+	a->nr_kept = a->nr_copies = a->nr_kfreed = 0;
 	memset(a->hash, 0, sizeof(a->hash));
 	for (u32 i = 0; i < w->nr_frames; i++) {
 		a->frame[i].words = XNIL;

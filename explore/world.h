@@ -101,6 +101,7 @@ void xpanic(const char *file, int line, const char *what)
 #define XMAX_READABLE	16	/* messages that a load chooses among: the newest */
 #define XMAX_UPDATES	8	/* of entries, by a CPU, deferred or early */
 
+#define XMAX_KFREED	32		/* freed objects that are remembered */
 #define XMAX_KEPT	32		/* stores of user mode that are remembered */
 #define XMAX_COPIES	8		/* and copies of frames, and words of each */
 #define XMAX_COPIED	8
@@ -418,7 +419,7 @@ struct xarena {
 	/* Reset as a whole. */
 	u32 now, step;
 	u32 nr_words, nr_msgs, nr_tlbi, nr_promises, nr_rcu;
-	u32 nr_kept, nr_copies;
+	u32 nr_kept, nr_copies, nr_kfreed;
 	u16 nr_locks;
 	u8 phase;		/* enum xphase */
 	u8 nr_threads_left;
@@ -429,6 +430,7 @@ struct xarena {
 	u32 nr_free;		/* frames of nobody's pool */
 	u32 last_agent;
 	struct xpromise promise[XMAX_PROMISES];
+	struct { u32 off, size; } kfreed[XMAX_KFREED];	/* objects; oldest first */
 	struct xkept kept[XMAX_KEPT];
 	struct xcopy copy[XMAX_COPIES];
 	struct xcall call[XMAX_CALLS];

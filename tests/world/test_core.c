@@ -180,6 +180,43 @@ static enum xrule explore(const char *arch, const char *knob, const char *value,
 	return res.rule;
 }
 
+static const struct mach_site *site_of(const struct xworld *w, const char *func, u32 kind)
+{
+	const struct mach_site *sites[1000];
+	u32 n = xworld_sites(w, sites, 1000);
+
+	for (u32 i = 0; i < n; i++)
+		if (!strcmp(sites[i]->func, func) && sites[i]->kind == kind)
+			return sites[i];
+	fail_msg("%s() has no such site", func);
+	return NULL;
+}
+
+static u64 store_and_load(u32 op)
+{
+	u64 val = 2;
+
+	if (!xop_begin(op))
+		return 0;
+	mach_env()->ops->user_access(a, true, &val);
+	mach_env()->ops->user_access(a, false, &val);
+	xop_end(op);
+	return val;
+}
+
+static void dontneed_a_twice(void *arg)
+{
+	dontneed_a(arg);
+	dontneed_a(arg);
+}
+
+static void toucher(void *arg)
+{
+	(void)arg;
+	store_and_load(0);
+	store_and_load(1);
+}
+
 static const char *const archs[] = { "x86", "arm64", "powerpc" };
 
 static void test_defaults_are_clean(void **state)
@@ -200,6 +237,26 @@ static void test_defaults_are_clean(void **state)
 static bool stale(enum xrule rule)
 {
 	return rule == XRULE_STALE_READ || rule == XRULE_STALE_WRITE;
+}
+
+/* Zapping without the page-table lock, beside a fault that takes it. */
+static void test_unlocked(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		struct xworld *w = world(archs[i], NULL, NULL, dontneed_a_twice, toucher);
+		struct rnd r = { .state = 1, .stay = 12 };
+		struct xchooser chooser = rnd_chooser(&r);
+		struct xresult res;
+
+		xworld_run(w, &chooser, &res, NULL, NULL);
+		assert_int_equal(res.rule, XRULE_NONE);
+		xworld_skip_site(w, site_of(w, "zap_pte_range", MACH_SITE_LOCK));
+		for (u32 k = 0; k < 3000 && res.rule != XRULE_UNLOCKED; k++)
+			xworld_run(w, &chooser, &res, NULL, NULL);
+		assert_int_equal(res.rule, XRULE_UNLOCKED);
+		xworld_destroy(w);
+	}
 }
 
 static void test_nested_gathers(void **state)
@@ -301,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_are_clean),
 		cmocka_unit_test(test_nested_gathers),
+		cmocka_unit_test(test_unlocked),
 		cmocka_unit_test(test_freed_tables),
 		cmocka_unit_test(test_reset_is_exact),
 	};
