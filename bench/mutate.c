@@ -37,6 +37,7 @@
 #define MAX_CASES 512
 #define MAX_SITES 4096
 #define GOAL_PCT 90
+#define BRIEF 10	/* a first look takes that part of a case's seconds */
 
 struct mutant_case {
 	const struct scenario *sc;
@@ -220,11 +221,10 @@ static const struct mach_site *reached(const struct mutant_case *c,
 	return NULL;
 }
 
-static void try_mutant(const struct source_site *site, struct report *r)
+/* Every case that reaches the site, for so many seconds each. True: caught. */
+static bool try_cases(const struct source_site *site, struct report *r, double seconds,
+		      time_t end)
 {
-	time_t end = time(NULL) + (time_t)budget_s;
-
-	r->fate = FATE_UNREACHED;
 	for (u32 i = 0; i < nr_cases && time(NULL) <= end; i++) {
 		const struct mach_site *skip = reached(&cases[i], site);
 		struct xverdict v;
@@ -232,13 +232,24 @@ static void try_mutant(const struct source_site *site, struct report *r)
 		if (!skip)
 			continue;
 		r->fate = FATE_MISSED;
-		if (!search(&cases[i], skip, case_budget_s, &v, NULL))
+		if (!search(&cases[i], skip, seconds, &v, NULL))
 			continue;
 		r->fate = FATE_CAUGHT;
 		r->nr_case = i;
 		r->rule = v.result.rule;
-		return;
+		return true;
 	}
+	return false;
+}
+
+/* All of them briefly before any of them thoroughly: most mutants die at once, somewhere. */
+static void try_mutant(const struct source_site *site, struct report *r)
+{
+	time_t end = time(NULL) + (time_t)budget_s;
+
+	r->fate = FATE_UNREACHED;
+	if (!try_cases(site, r, case_budget_s / BRIEF, end))
+		try_cases(site, r, case_budget_s, end);
 }
 
 static void start(struct mutant *m)
