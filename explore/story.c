@@ -178,8 +178,8 @@ struct writers {
 	} of[MAX_WORDS];
 };
 
-/* The word or lock of the core's own objects that an event is about, or NULL. */
-static const char *heap_word(const char *text)
+/* The word or lock that an event is about, unless it is an entry, or NULL. */
+static const char *named_word(const char *text)
 {
 	static const char *const verbs[] = {
 		"takes lock ", "lets go of lock ", "atomic ", "store ", "load ",
@@ -192,16 +192,15 @@ static const char *heap_word(const char *text)
 			continue;
 		text += len;
 		return !strncmp(text, "0x", 2) || !strncmp(text, "of 0x", 5) ||
-		       !strncmp(text, "to 0x", 5) || !strncmp(text, "frame ", 6) ||
-		       names_entry(text) ? NULL : text;
+		       !strncmp(text, "to 0x", 5) || names_entry(text) ? NULL : text;
 	}
 	return NULL;
 }
 
-/* The event touches a word (or lock) of the heap that another CPU wrote last. */
+/* The event touches a word (or lock) that another CPU wrote last. */
 static bool is_shared(struct writers *ws, const struct xevent *e)
 {
-	const char *name = heap_word(e->text);
+	const char *name = named_word(e->text);
 	bool write = !strstr(e->text, "load ");
 	size_t length;
 	u32 i;
@@ -209,6 +208,9 @@ static bool is_shared(struct writers *ws, const struct xevent *e)
 	if (!name)
 		return false;
 	length = strcspn(name, " ");
+	/* "frame 7+0x8" */
+	if (!strncmp(name, "frame ", 6))
+		length += 1 + strcspn(name + length + 1, " ");
 	for (i = 0; i < ws->n; i++)
 		if (ws->of[i].length == length && !memcmp(ws->of[i].name, name, length))
 			break;
