@@ -162,9 +162,10 @@ static int weigh_by_text(const struct xevent *e)
 			return w->weight;
 	}
 	if (strstr(e->text, "->"))
-		return names_entry(e->text) ? 70 : is_telling(e) ? 58 : 8;
+		return names_entry(e->text) ? 70 : is_telling(e) ? 58 :
+		       strstr(e->text, " frame ") ? 30 : 8;
 	if (!strncmp(e->text, "load ", 5))
-		return names_entry(e->text) ? 12 : 5;
+		return names_entry(e->text) ? 12 : strstr(e->text, " frame ") ? 24 : 5;
 	return e->site && e->site->kind == MACH_SITE_INSN ? 65 : 20;
 }
 
