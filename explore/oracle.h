@@ -47,10 +47,9 @@
  *	  assertion (models/shared-dirty.c).
  * UNLOCKED (scenarios only)
  *	at each store and read-modify-write of an entry by the kernel: a lockset as
- *	  Eraser has it. The first CPU that writes an entry may do so without locks; from
- *	  the second on, one spinlock must be common to all. Entries of the lowest
- *	  level and leaves, in tables that are reachable, counted anew when a table is
- *	  hooked in. Fields of __guarded_by() are plain C, which no machine sees; a lock
+ *	  Eraser has it: once a second CPU writes an entry, one spinlock must be common to
+ *	  all writes of it. Entries of the lowest level and leaves, in tables that
+ *	  are reachable, counted anew when a table is hooked in. Fields of __guarded_by() are plain C, which no machine sees; a lock
  *	  that guards only those is missed until something else breaks.
  * BUG
  *	mach_bug(); at each access by the kernel to a shared word of an object that it has

@@ -225,22 +225,18 @@ void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off)
 	if (!word->writer || word->hooks != w->a->frame[frame].hooks) {
 		word->writer = t->cpu + 1U;
 		word->hooks = w->a->frame[frame].hooks;
+		for (; n < t->nr_held && n < XLOCKSET; n++)
+			word->lockset[n] = t->held[n];
+		word->nr_lockset = (u8)n;
 		return;
 	}
-	if (word->writer == t->cpu + 1U)
-		return;
-	if (word->writer != XWRITERS) {
+	for (u32 i = 0; i < word->nr_lockset; i++)
+		if (holds(t, word->lockset[i]))
+			word->lockset[n++] = word->lockset[i];
+	word->nr_lockset = (u8)n;
+	if (word->writer != t->cpu + 1U)
 		word->writer = XWRITERS;
-		for (u32 i = 0; i < t->nr_held && n < XLOCKSET; i++)
-			word->lockset[n++] = t->held[i];
-		word->nr_lockset = (u8)n;
-	} else {
-		for (u32 i = 0; i < word->nr_lockset; i++)
-			if (holds(t, word->lockset[i]))
-				word->lockset[n++] = word->lockset[i];
-		word->nr_lockset = (u8)n;
-	}
-	if (!n && needs_lock(w, off))
+	if (!n && word->writer == XWRITERS && needs_lock(w, off))
 		xviolate(w, XRULE_UNLOCKED,
 			 "cpu%u writes %s with no lock held that its other writers had", t->cpu,
 			 xname_word(w, off, name));

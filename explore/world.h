@@ -106,7 +106,7 @@ void xpanic(const char *file, int line, const char *what)
 #define XMAX_COPIES	8		/* and copies of frames, and words of each */
 #define XMAX_COPIED	8
 #define XMAX_HELD	6
-#define XLOCKSET	2
+#define XLOCKSET	3
 #define XWRITERS	0xff
 
 #define XNEVER		(~0U)
@@ -141,7 +141,7 @@ struct xword {
 	u8 writer;		/* CPU + 1, XWRITERS: several, 0: none */
 	u8 hooks;		/* its frame's, when writer was set */
 	u8 nr_lockset;
-	u32 lockset[XLOCKSET];	/* locks that all had, but the first while it was alone */
+	u32 lockset[XLOCKSET];	/* locks that all writers had */
 	/* Weak memory, per CPU: reference/arm64-mmu-model.md's coh and fwd. */
 	u32 coh[XMAX_CPUS];
 	u32 fwd_ts[XMAX_CPUS], fwd_view[XMAX_CPUS];
