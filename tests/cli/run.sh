@@ -143,6 +143,8 @@ lists()
 		"$TLBLAB" list workloads | grep -q '^mmap8$' &&
 		"$TLBLAB" list eras | grep -q '^6.12 ' &&
 		"$TLBLAB" list knobs | grep -q '^mmu_gather.nested = fullmm_tables' &&
+		"$TLBLAB" list scenarios | grep -q '^two-zappers.tlb  *Two zappers of one page' &&
+		"$TLBLAB" list models | grep -q '^gup-collapse.c  *gup_fast keeps a page' &&
 		"$TLBLAB" list | grep -q '^knobs:$' &&
 		"$TLBLAB" help run | grep -q -- '--ranges' &&
 		"$TLBLAB" --version | grep -q '^tlblab [0-9]'
