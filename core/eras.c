@@ -76,7 +76,7 @@ const struct era core_eras[] = {
 	ERA("6.6",     "faults lock their VMA; rmaps are delayed",
 	    BEFORE_6_12, REPEAT_DOUBLE, NULL),
 	ERA("6.12",    "Debian's 6.12.117, the default", NULL),
-	ERA("6.18",    "as 6.12; its madvise that frees tables is not modelled",
-	    NULL),
+	ERA("6.18",    "on x86, madvise frees tables; it locks the VMA only",
+	    "mm.pt_reclaim=x86", "mm.madvise_lock=vma", NULL),
 	{ NULL, NULL, NULL },
 };

@@ -32,6 +32,8 @@
 	X(mm_gup_recheck)                                                       \
 	X(mm_write_protect_seq)                                                 \
 	X(mm_mremap_flush)                                                      \
+	X(mm_pt_reclaim)                                                        \
+	X(mm_madvise_lock)                                                      \
 	ARCH_KNOBS(X)
 
 enum core_knob {

@@ -41,6 +41,7 @@
  *	ptep_modify_prot_commit(vma, addr, ptep, old, new);
  *	flush_tlb_fix_spurious_fault(vma, addr, ptep); update_mmu_cache (no-op);
  *	arch_has_hw_pte_young().
+ *	ARCH_SUPPORTS_PT_RECLAIM: 0 or 1: x86 alone may free empty tables (mm.pt_reclaim).
  *	Huge pages (mm/huge_mm.h has the rules): has_transparent_hugepage(): a PMD
  *	entry maps 2 MiB; pmd_pte pte_pmd pmdp_ptep (a leaf has the bits of a page's
  *	entry) pfn_pmd pmd_modify; set_pmd_at(mm, addr, pmdp, pmd) (a leaf, where nothing

@@ -17,10 +17,21 @@ static bool pte_map_lock(struct vm_fault *vmf)
 
 	if (pmd_none(pmd) || pmd_trans_huge(pmd))
 		return false;
-	vmf->pte = pte_offset_map(pmd, vmf->address);
-	vmf->ptl = pte_lockptr(pmd);
-	spin_lock(vmf->ptl);
-	return true;
+	vmf->pte = pte_offset_map_lock(vmf->pmd, pmd, vmf->address, &vmf->ptl);
+	return vmf->pte;
+}
+
+/* The lock again, which was let go since orig_pte was read under it. Is that still there? */
+static bool pte_relock(struct vm_fault *vmf)
+{
+	if (!pt_reclaim_enabled()) {
+		spin_lock(vmf->ptl);
+	} else {
+		vmf->pte = pte_offset_map_recheck(vmf->pmd, vmf->address, &vmf->ptl);
+		if (!vmf->pte)
+			return false;
+	}
+	return pte_same(ptep_get(vmf->pte), vmf->orig_pte);
 }
 
 /*
@@ -124,8 +135,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	entry = maybe_mkwrite(pte_mkdirty(entry), vma);
 
-	spin_lock(vmf->ptl);
-	if (pte_same(ptep_get(vmf->pte), vmf->orig_pte)) {
+	if (pte_relock(vmf)) {
 		/*
 		 * Another frame: invalid first, and flushed, or another CPU could read
 		 * the old page after this one has written the new.
@@ -144,7 +154,8 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		put_page(page);
 		page = NULL;
 	}
-	spin_unlock(vmf->ptl);
+	if (vmf->pte)
+		spin_unlock(vmf->ptl);
 	/* What is not mapped (here) any more, and our own reference. */
 	if (page)
 		put_page(page);
@@ -188,17 +199,25 @@ static enum fault_result do_wp_page(struct vm_fault *vmf)
 	return FAULT_DONE;
 }
 
-/* An entry is there: it lacks a right, a bit, or nothing any more. */
+/*
+ * An entry is there: it lacks a right, a bit, or nothing any more. Called with the RCU lock where
+ * tables may be reclaimed, and drops it: while the entry is there and ptl is held, the table
+ * is not empty and stays.
+ */
 static enum fault_result handle_present_pte(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	pte_t entry = vmf->orig_pte;
+	bool same;
 
 	spin_lock(vmf->ptl);
-	if (!pte_same(ptep_get(vmf->pte), entry)) {
+	same = pte_same(ptep_get(vmf->pte), entry);
+	if (!same)
 		spin_unlock(vmf->ptl);
+	if (pt_reclaim_enabled())
+		rcu_read_unlock();
+	if (!same)
 		return FAULT_DONE;
-	}
 	if (vmf->write) {
 		if (!pte_write(entry))
 			return do_wp_page(vmf);
@@ -241,6 +260,7 @@ static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
 		.vma = vma, .address = addr & PAGE_MASK, .write = write,
 	};
 	enum fault_result res;
+	bool huge;
 	pmd_t pmd;
 
 	count_vm_event(pgfault);
@@ -251,17 +271,23 @@ static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
 	res = handle_huge_fault(&vmf);
 	if (res != FAULT_FALLBACK)
 		return res;
+	/* Keeps the table, and its lock, that a zap may take away. */
+	if (pt_reclaim_enabled())
+		rcu_read_lock();
 	pmd = pmdp_get(vmf.pmd);
-	if (!pmd_none(pmd)) {
-		/* Another thread's fault was faster: its huge page will do. */
-		if (pmd_trans_huge(pmd))
-			return FAULT_DONE;
+	huge = !pmd_none(pmd) && pmd_trans_huge(pmd);
+	if (!pmd_none(pmd) && !huge) {
 		vmf.pte = pte_offset_map(pmd, vmf.address);
 		vmf.ptl = pte_lockptr(pmd);
 		vmf.orig_pte = ptep_get(vmf.pte);
 		if (!pte_none(vmf.orig_pte))
 			return handle_present_pte(&vmf);
 	}
+	if (pt_reclaim_enabled())
+		rcu_read_unlock();
+	/* Another thread's fault was faster: its huge page will do. */
+	if (huge)
+		return FAULT_DONE;
 	return vma_is_anonymous(vma) ? do_anonymous_page(&vmf) : do_fault(&vmf);
 }
 

@@ -14,6 +14,7 @@
  * (khugepaged.c), mremap and unmapping take one away, and they hold the mmap_lock for
  * writing, or nobody can find the VMA any more. So who has read a table from a PMD entry may
  * go on; who has read a leaf takes the lock and looks again: __pmd_trans_huge_lock().
+ * The exception is mm.pt_reclaim, with which a zap makes it none: pgalloc.h.
  * Lockless walkers have rules of their own: gup.c.
  *
  * While a leaf changes rights or is split, its entry is invalid for hardware but neither none

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mm/huge_mm.h"
 
+enum { MADVISE_LOCK_MMAP, MADVISE_LOCK_VMA };
+KNOB_ENUM(mm_madvise_lock, "mm.madvise_lock", KNOB_POLICY, MADVISE_LOCK_MMAP,
+	  "what MADV_DONTNEED of one VMA takes: the mmap_lock, or the VMA's own",
+	  "mm: use per_vma lock for MADV_DONTNEED (6.17)", "mmap", "vma");
+
 /* mmap_lock in any mode. Holes are skipped, and make the call fail in the end. */
 static s64 madvise_dontneed(struct mm_struct *mm, u64 start, u64 end)
 {
@@ -19,6 +24,24 @@ static s64 madvise_dontneed(struct mm_struct *mm, u64 start, u64 end)
 		start = vma->vm_end;
 	}
 	return ret;
+}
+
+/* False: it takes the mmap_lock. */
+static bool madvise_dontneed_vma(struct mm_struct *mm, u64 start, u64 end)
+{
+	struct vm_area_struct *vma;
+	bool one;
+
+	if (knob(mm_madvise_lock) != MADVISE_LOCK_VMA || !per_vma_locks())
+		return false;
+	vma = lock_vma_under_rcu(mm, start);
+	if (!vma)
+		return false;
+	one = end <= vma->vm_end;
+	if (one)
+		zap_page_range_single(vma, start, end - start);
+	vma_end_read(vma);
+	return one;
 }
 
 /* mmap_lock for writing. [start, end) of vma, which is split where it must be. */
@@ -85,6 +108,15 @@ s64 do_madvise(u64 start, u64 len, u32 behavior)
 	case MADV_DONTNEED:
 		if (end == start)
 			return 0;
+		if (knob(mm_madvise_lock) == MADVISE_LOCK_VMA) {
+			mach_charge(MADVISE, 1);
+			if (madvise_dontneed_vma(mm, start, end))
+				return 0;
+			mmap_read_lock(mm);
+			ret = madvise_dontneed(mm, start, end);
+			mmap_read_unlock(mm);
+			return ret;
+		}
 		mmap_read_lock(mm);
 		mach_charge(MADVISE, 1);
 		ret = madvise_dontneed(mm, start, end);

@@ -3,6 +3,43 @@
 #include "mm/huge_mm.h"
 #include "mm/mm.h"
 
+KNOB_ENUM(mm_pt_reclaim, "mm.pt_reclaim", KNOB_POLICY, PT_RECLAIM_OFF,
+	  "MADV_DONTNEED frees page tables that it leaves empty: never, on x86, on all",
+	  "6375e95f381e (6.14, x86); all 64-bit architectures later", "off", "x86", "all");
+
+/*
+ * A reader that takes the lock of a table which is being freed:
+ *
+ *	reader				zap
+ *	  pmd = *pmdp
+ *					  pmd_clear(pmdp); unlock
+ *	  spin_lock(ptl of pmd)		  call_rcu() -> free the table
+ *	  *pmdp is not pmd: out
+ *
+ * RCU keeps the table, and with it the lock, until the reader has let go of it.
+ */
+pte_t *pte_offset_map_recheck(pmd_t *pmdp, u64 addr, spinlock_t **ptl)
+{
+	pte_t *pte = NULL;
+
+	rcu_read_lock();
+	for (;;) {
+		pmd_t pmd = pmdp_get(pmdp);
+
+		if (pmd_none(pmd) || pmd_trans_huge(pmd))
+			break;
+		*ptl = pte_lockptr(pmd);
+		spin_lock(*ptl);
+		if (pmd_same(pmdp_get(pmdp), pmd)) {
+			pte = pte_offset_map(pmd, addr);
+			break;
+		}
+		spin_unlock(*ptl);
+	}
+	rcu_read_unlock();
+	return pte;
+}
+
 pte_t ptep_clear_flush(struct vm_area_struct *vma, u64 addr, pte_t *ptep)
 {
 	pte_t pte = ptep_get_and_clear(vma->vm_mm, addr, ptep);
@@ -51,18 +88,65 @@ static void zap_present_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	}
 }
 
-/* [addr, end) of one table. Returns where it stopped. */
+/*
+ * Under ptl, by who has just found, or made, all entries of the table none. PMD locks come
+ * before it in order, so this one is only tried.
+ */
+static bool zap_empty_pte_table(struct mm_struct *mm, pmd_t *pmdp)
+{
+	spinlock_t *pml = pmd_lockptr(mm, pmdp);
+
+	if (!spin_trylock(pml))
+		return false;
+	pmd_clear(pmdp);
+	spin_unlock(pml);
+	return true;
+}
+
+/*
+ * The lock was let go since, and others may have put entries in: look at all of them. The table
+ * that was unhooked, or NULL.
+ */
+static struct page *zap_pte_table_if_empty(struct mm_struct *mm, pmd_t *pmdp)
+{
+	spinlock_t *pml = pmd_lockptr(mm, pmdp), *ptl;
+	u32 n = kernel()->geo.ptrs_per_pte;
+	struct page *table = NULL;
+	pmd_t pmd;
+
+	spin_lock(pml);
+	pmd = pmdp_get(pmdp);
+	if (!pmd_none(pmd) && !pmd_trans_huge(pmd)) {
+		ptl = pte_lockptr(pmd);
+		spin_lock(ptl);
+		if (mach_scan_zero(page_to_virt(pmd_page(pmd)), n) == n) {
+			table = pmd_page(pmd);
+			pmd_clear(pmdp);
+		}
+		spin_unlock(ptl);
+	}
+	spin_unlock(pml);
+	return table;
+}
+
+/*
+ * [addr, end) of one table. Returns where it stopped. The table may go, too, if span: all that
+ * it maps, [end - PMD_SIZE, end), is being zapped.
+ */
 static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			 pmd_t pmd, u64 addr, u64 end)
+			 pmd_t *pmdp, pmd_t pmd, u64 addr, u64 end, bool span)
 {
 	const u32 shift = PAGE_SHIFT;
-	spinlock_t *ptl = pte_lockptr(pmd);
+	bool reclaim = span && tlb->reclaim_pt, whole = end - addr == PMD_SIZE;
+	struct page *table = NULL;
 	struct zap zap = { false, false };
+	spinlock_t *ptl;
 	pte_t *pte;
 
 	tlb_change_page_size(tlb, 1U << shift);
-	pte = pte_offset_map(pmd, addr);
-	spin_lock(ptl);
+	pte = pte_offset_map_lock(pmdp, pmd, addr, &ptl);
+	if (!pte)
+		return addr;
 	while (addr != end && !zap.force_break) {
 		u32 none = mach_scan_zero(&pte->pte, (u32)((end - addr) >> shift));
 
@@ -74,6 +158,14 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		pte++;
 		addr += 1UL << shift;
 	}
+	reclaim = reclaim && addr == end;
+	if (reclaim && whole) {
+		/* Not pmd: the entry may have changed before we had the lock. */
+		pmd_t now = pmdp_get(pmdp);
+
+		if (zap_empty_pte_table(tlb->mm, pmdp))
+			table = pmd_page(now);
+	}
 	if (zap.force_flush) {
 		tlb_flush_mmu_tlbonly(tlb);
 		tlb_flush_rmaps(tlb, vma);
@@ -82,6 +174,13 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	/* What was flushed can be freed as well. */
 	if (zap.force_flush)
 		tlb_flush_mmu(tlb);
+	if (reclaim && !table)
+		table = zap_pte_table_if_empty(tlb->mm, pmdp);
+	if (table) {
+		mm_dec_nr_tables(tlb->mm);
+		pte_free_tlb(tlb, table, end - PMD_SIZE);
+		count_vm_event(tables_reclaimed);
+	}
 	return addr;
 }
 
@@ -90,7 +189,7 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
  * others run.
  */
 static u64 zap_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
-		       u64 addr, u64 end)
+		       u64 addr, u64 end, bool span)
 {
 	pmd_t pmd = pmdp_get(pmdp);
 
@@ -106,7 +205,7 @@ static u64 zap_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t
 		return end;
 	if (pmd_trans_huge(pmd))
 		return addr;
-	return zap_pte_range(tlb, vma, pmd, addr, end);
+	return zap_pte_range(tlb, vma, pmdp, pmd, addr, end, span);
 }
 
 static void zap_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
@@ -119,6 +218,7 @@ static void zap_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		/* Entries from here on, the last one perhaps in part. */
 		u32 left = (u32)(((end - 1) >> shift) - (addr >> shift)) + 1;
 		u32 none = mach_scan_zero(&pmd->pmd, left);
+		bool span;
 		u64 next;
 
 		if (none == left)
@@ -128,9 +228,10 @@ static void zap_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 			addr = ((addr >> shift) + none) << shift;
 		}
 		next = addr_end(addr, end, shift);
+		span = next - addr == PMD_SIZE;
 		/* Zapping stops early to flush and to let others run. */
 		do {
-			addr = zap_one_pmd(tlb, vma, pmd, addr, next);
+			addr = zap_one_pmd(tlb, vma, pmd, addr, next, span);
 			cond_resched();
 		} while (addr != next);
 		pmd++;
@@ -196,6 +297,7 @@ void zap_page_range_single(struct vm_area_struct *vma, u64 address, u64 size)
 
 	tlb_gather_mmu(&tlb, vma->vm_mm);
 	tlb_gather_call(&tlb, GATHER_MADVISE, address, address + size);
+	tlb.reclaim_pt = pt_reclaim_enabled();
 	unmap_page_range(&tlb, vma, address, address + size);
 	tlb_finish_mmu(&tlb);
 }

@@ -174,6 +174,7 @@ struct task_struct {
 	X(nested_munmap, "gather.munmap_nested")                                \
 	X(nested_mprotect, "gather.mprotect_nested")                            \
 	X(tables_freed, "gather.tables_freed")                                  \
+	X(tables_reclaimed, "gather.tables_reclaimed")                          \
 	X(table_batch_failed, "gather.table_batch_failed")                      \
 	X(rwsem_sleep, "rwsem.sleeps")                                          \
 	X(rwsem_spin, "rwsem.spins")                                            \

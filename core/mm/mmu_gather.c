@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The gather; mmu_gather.h has the rules. */
 #include "mm/mmu_gather.h"
-#include "mm/page.h"
+#include "mm/pgalloc.h"
 
 enum {
 	NESTED_IGNORE, NESTED_FORCE_RANGE, NESTED_NO_RESET,
@@ -268,11 +268,42 @@ static void tlb_table_flush(struct mmu_gather *tlb)
 	call_rcu(&batch->rcu, tlb_remove_table_rcu);
 }
 
+/* A table that is freed alone. */
+struct table_one {
+	struct rcu_head rcu;
+	struct page *table;
+};
+
+static void tlb_remove_table_one_rcu(struct rcu_head *head)
+{
+	struct table_one *one = container_of(head, struct table_one, rcu);
+
+	free_table_page(one->table);
+	kfree(one, sizeof(*one));
+}
+
+/*
+ * The interrupt waits for no reader that has its interrupts on, and there are such where tables
+ * are reclaimed: pte_offset_map_recheck(). (Linux has the head in struct page, where here
+ * the lock is that such a reader may yet take.)
+ */
+static void tlb_remove_table_one_late(struct page *table)
+{
+	struct table_one *one = kzalloc(sizeof(*one));
+
+	one->table = table;
+	call_rcu(&one->rcu, tlb_remove_table_one_rcu);
+}
+
 static void tlb_remove_table_one(struct mmu_gather *tlb, struct page *table)
 {
 	count_vm_event(table_batch_failed);
 	if (knob(mmu_gather_table_invalidate) == INVALIDATE_BEFORE_FREE)
 		tlb_table_invalidate(tlb);
+	if (pt_reclaim_enabled()) {
+		tlb_remove_table_one_late(table);
+		return;
+	}
 	tlb_remove_table_sync_one();
 	free_table_page(table);
 }
@@ -365,6 +396,7 @@ static void __tlb_gather_mmu(struct mmu_gather *tlb, struct mm_struct *mm,
 	tlb->mm = mm;
 	tlb->batch = NULL;
 	tlb->fullmm = fullmm;
+	tlb->reclaim_pt = 0;
 	tlb->need_flush_all = 0;
 	tlb->delayed_rmap = 0;
 	tlb->vma_exec = 0;

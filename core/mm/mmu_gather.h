@@ -82,6 +82,8 @@ struct mmu_gather {
 	u64 end;
 	/* The mm has no users and is going away. */
 	unsigned int fullmm : 1;
+	/* MADV_DONTNEED: tables that it leaves empty go, too (zap_details.reclaim_pt). */
+	unsigned int reclaim_pt : 1;
 	/* An architecture asks for everything. */
 	unsigned int need_flush_all : 1;
 	unsigned int freed_tables : 1;

@@ -9,7 +9,7 @@
  * Who holds what: a PTE is changed under pte_lockptr() of its table; a PMD
  * entry is populated under pmd_lockptr(); PUD, P4D and PGD entries under
  * mm->page_table_lock. Reading entries on the way needs the mmap_lock (or a VMA
- * lock), which keeps the tables from being freed.
+ * lock), which keeps the tables from being freed (but see pt_reclaim_enabled()).
  */
 #ifndef CORE_MM_PGALLOC_H
 #define CORE_MM_PGALLOC_H
@@ -72,6 +72,38 @@ static inline spinlock_t *pmd_lockptr(struct mm_struct *mm, pmd_t *pmdp)
 {
 	return kernel()->geo.pmd_folded ? &mm->page_table_lock :
 					  &virt_to_page(pmdp)->ptl;
+}
+
+/*
+ * May a zap take away a table that it found empty, with the mmap_lock (or the VMA's) held for
+ * reading only? Then a table that a PMD entry leads to is sure to stay only as long as
+ * its lock is held and the entry was seen to lead to it under that lock.
+ */
+enum { PT_RECLAIM_OFF, PT_RECLAIM_X86, PT_RECLAIM_ALL };
+
+static inline bool pt_reclaim_enabled(void)
+{
+	return knob(mm_pt_reclaim) == PT_RECLAIM_ALL ||
+	       (knob(mm_pt_reclaim) == PT_RECLAIM_X86 && ARCH_SUPPORTS_PT_RECLAIM);
+}
+
+/*
+ * Lock the table of addr, which *pmdp was seen to lead to (pmd), and find the entry. NULL, and
+ * nothing is held: the table is gone, or a huge page has taken its place. Linux has
+ * looked at the PMD entry again since 6.5; here that is done where tables may go.
+ */
+pte_t *pte_offset_map_recheck(pmd_t *pmdp, u64 addr, spinlock_t **ptl);
+
+static inline pte_t *pte_offset_map_lock(pmd_t *pmdp, pmd_t pmd, u64 addr, spinlock_t **ptl)
+{
+	pte_t *pte;
+
+	if (pt_reclaim_enabled())
+		return pte_offset_map_recheck(pmdp, addr, ptl);
+	pte = pte_offset_map(pmd, addr);
+	*ptl = pte_lockptr(pmd);
+	spin_lock(*ptl);
+	return pte;
 }
 
 /* End of the span of one entry, or end if that comes first; may wrap to 0. */

@@ -70,6 +70,7 @@ static void test_storm(void **state)
 		{ KNOB_mm_fault_lock, 0 }, { KNOB_mm_fault_lock, 1 }, { KNOB_mm_rwsem, 0 },
 		{ KNOB_mmu_gather_table_batch_fail, 1 }, { KNOB_mm_munmap_downgrade, 0 },
 		{ KNOB_mm_change_huge_pmd, 1 }, { KNOB_mm_mremap_flush, 1 },
+		{ KNOB_mm_madvise_lock, 1 },
 #ifdef CORE_ARCH_POWERPC_PGTABLE_H
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_IPI },
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_COUNT_SPAN },
@@ -84,11 +85,37 @@ static void test_storm(void **state)
 			storm(machine, seed, &variants[i], 1);
 }
 
+/* Tables that MADV_DONTNEED takes away, with whatever else stands in the way of that. */
+static void test_pt_reclaim(void **state)
+{
+	const char *machine = machine_4k() ? machine_4k() : "qemu-power9";
+	static const struct knob_setting reclaim = { KNOB_mm_pt_reclaim, PT_RECLAIM_ALL };
+	static const struct knob_setting with[] = {
+		{ KNOB_mm_madvise_lock, 0 }, { KNOB_mm_madvise_lock, 1 },
+		{ KNOB_mmu_gather_table_batch_fail, 1 }, { KNOB_mm_fault_lock, 1 },
+	};
+	u64 reclaimed = 0;
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		struct knob_setting knobs[] = { reclaim, with[i] };
+
+		run(machine, i + 1, knobs, 2);
+		reclaimed += model_stat(&model, "gather.tables_reclaimed");
+		for (u64 seed = 1; seed <= 3; seed++)
+			storm(machine, seed, knobs, 2);
+		reclaimed += model_stat(&model, "gather.tables_reclaimed");
+	}
+	if (!reclaimed)
+		fail_msg("no table was reclaimed");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_operations),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_pt_reclaim),
 	};
 
 	return cmocka_run_group_tests_name("mm_model", tests, NULL, NULL);

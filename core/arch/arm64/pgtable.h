@@ -296,4 +296,7 @@ pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
 /* Whether an entry with AF clear costs no fault. */
 #define arch_has_hw_pte_young() (!!knob(arm64_hafdbs))
 
+/* No PT_RECLAIM up to 6.18. */
+#define ARCH_SUPPORTS_PT_RECLAIM 0
+
 #endif

@@ -280,4 +280,7 @@ void end_pte_lookup(struct mm_struct *mm);
 #define update_mmu_cache(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))
 #define arch_has_hw_pte_young() true
 
+/* No PT_RECLAIM up to 6.18. */
+#define ARCH_SUPPORTS_PT_RECLAIM 0
+
 #endif

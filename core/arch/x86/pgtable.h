@@ -244,4 +244,7 @@ pmd_t pmdp_collapse_flush(struct vm_area_struct *vma, u64 addr, pmd_t *pmdp);
 #define update_mmu_cache(vma, addr, p) ((void)(vma), (void)(addr), (void)(p))
 #define arch_has_hw_pte_young() true
 
+/* PT_RECLAIM may be configured (6.14). */
+#define ARCH_SUPPORTS_PT_RECLAIM 1
+
 #endif
