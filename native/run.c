@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "native/counters.h"
 #include "workload/common.h"
@@ -30,9 +31,11 @@
 /* Where in its page the pointer of page i stands: spread over cache sets. */
 #define CHASE_OFFSET(i, page_size) ((i) * 64ULL % (page_size))
 
+/* Of alloc(): shared with the processes that a workload creates. */
 struct native_mem {
 	struct native_mem *next;
-	char pad[64 - sizeof(struct native_mem *)];
+	size_t bytes;
+	char pad[64 - sizeof(struct native_mem *) - sizeof(size_t)];
 };
 
 /* A segment, and the attach of ours that keeps it. */
@@ -44,6 +47,8 @@ struct native_shm {
 
 struct native_thread {
 	pthread_t thread;
+	pid_t pid;		/* of a process; 0: a thread */
+	struct native_thread *next; /* of native.processes */
 	void (*fn)(struct wl *w, void *arg);
 	void *arg;
 	struct wl *w;
@@ -59,6 +64,10 @@ struct native {
 	struct native_shm *shm;		/* lock */
 	u64 chain_base;			/* lock: the set whose chain is built */
 	u64 chase_loads;		/* atomic */
+	pid_t main;			/* const */
+	struct native_thread *processes; /* main's, before the window */
+	u64 opened_cpu_ns;		/* of main and the processes, when there are any */
+	u64 closed_cpu_ns;
 	struct counters counters;
 	struct figures figures;
 	struct timespec opened, closed;
@@ -152,17 +161,26 @@ static int native_copy(struct wl *w, u64 to, u64 from, u64 len)
 
 /* ---------------------------------------------------------------- chasing */
 
+/* Zeroed. Nothing is cheaper to fault than what is there: all of it is, at once. */
+static void *shared_memory(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 static void *native_alloc(struct wl *w, size_t size)
 {
 	struct native *n = native_of(w);
-	size_t bytes = (sizeof(struct native_mem) + size + 63) & ~63UL;
-	struct native_mem *mem = aligned_alloc(64, bytes);
+	size_t bytes = sizeof(struct native_mem) + size;
+	struct native_mem *mem = shared_memory(bytes);
 
 	if (!mem) {
 		fprintf(stderr, "tlblab: out of memory\n");
 		exit(2);
 	}
-	memset(mem, 0, bytes);
+	mem->bytes = bytes;
 	pthread_mutex_lock(&n->lock);
 	mem->next = n->mem;
 	n->mem = mem;
@@ -252,9 +270,12 @@ static s64 native_shm_rmid(struct wl *w, s64 id)
 
 /* ---------------------------------------------------------- shared words */
 
-static long futex(const u32 *word, int op, u32 val)
+/* Words of threads are found faster when the kernel knows that no process has them, too. */
+static long futex(struct wl *w, const u32 *word, int op, u32 val)
 {
-	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, val, NULL, NULL, 0);
+	if (!native_of(w)->processes)
+		op |= FUTEX_PRIVATE_FLAG;
+	return syscall(SYS_futex, word, op, val, NULL, NULL, 0);
 }
 
 /*
@@ -265,7 +286,7 @@ static long futex(const u32 *word, int op, u32 val)
 static void native_wake(struct wl *w, u32 *word)
 {
 	if (__atomic_load_n(&native_of(w)->sleepers, __ATOMIC_SEQ_CST))
-		futex(word, FUTEX_WAKE, INT32_MAX);
+		futex(w, word, FUTEX_WAKE, INT32_MAX);
 }
 
 static void native_set_word(struct wl *w, u32 *word, u32 val)
@@ -295,7 +316,7 @@ static void native_wait_word(struct wl *w, u32 *word, u32 val)
 
 	__atomic_fetch_add(&n->sleepers, 1, __ATOMIC_SEQ_CST);
 	while ((now = __atomic_load_n(word, __ATOMIC_SEQ_CST)) != val)
-		futex(word, FUTEX_WAIT, now);
+		futex(w, word, FUTEX_WAIT, now);
 	__atomic_fetch_sub(&n->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -361,9 +382,43 @@ static s64 native_thread_create(struct wl *w, void (*fn)(struct wl *, void *),
 static int native_thread_join(struct wl *w, s64 thread)
 {
 	struct native_thread *t = (struct native_thread *)(uintptr_t)thread;
+	int status;
 
-	(void)w;
-	return -pthread_join(t->thread, NULL);
+	if (!t->pid)
+		return -pthread_join(t->thread, NULL);
+	while (waitpid(t->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		wl_fail(w, "a process", WIFSIGNALED(status) ? WTERMSIG(status) : EPERM);
+	return 0;
+}
+
+/* The child leaves by _exit(): what the tool would do at its end is not the child's to do. */
+static s64 native_process_create(struct wl *w, void (*fn)(struct wl *, void *), void *arg,
+				 s32 cpu)
+{
+	struct native *n = native_of(w);
+	struct native_thread *t = native_alloc(w, sizeof(*t));
+	cpu_set_t set = n->allowed;
+
+	if (cpu >= 0)
+		pin_set(n, (u32)cpu, &set);
+	/* Before the child begins to wait for words: futex(). */
+	t->next = n->processes;
+	n->processes = t;
+	fflush(NULL);
+	t->pid = fork();
+	if (t->pid < 0) {
+		n->processes = t->next;
+		return -errno;
+	}
+	if (!t->pid) {
+		sched_setaffinity(0, sizeof(set), &set);
+		fn(w, arg);
+		_exit(0);
+	}
+	return (s64)(uintptr_t)t;
 }
 
 static void native_loop_cost(struct wl *w)
@@ -373,12 +428,35 @@ static void native_loop_cost(struct wl *w)
 
 /* ----------------------------------------------------------------- window */
 
+static u64 process_cpu_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
+/* Whoever opens or closes the window reads the clocks of all: rusage has its own only. */
+static u64 all_cpu_ns(const struct native *n)
+{
+	u64 sum = 0;
+
+	if (!n->processes)
+		return 0;
+	for (const struct native_thread *t = n->processes; t; t = t->next)
+		sum += process_cpu_ns(t->pid);
+	return sum + process_cpu_ns(n->main);
+}
+
 /* The clock is read last at the opening and first at the end. */
 static void native_window_open(struct wl *w)
 {
 	struct native *n = native_of(w);
 
 	counters_begin(&n->counters);
+	n->opened_cpu_ns = all_cpu_ns(n);
 	getrusage(RUSAGE_SELF, &n->usage_opened);
 	clock_gettime(CLOCK_MONOTONIC, &n->opened);
 }
@@ -389,6 +467,7 @@ static void native_window_close(struct wl *w)
 
 	clock_gettime(CLOCK_MONOTONIC, &n->closed);
 	getrusage(RUSAGE_SELF, &n->usage_closed);
+	n->closed_cpu_ns = all_cpu_ns(n);
 	counters_end(&n->counters);
 }
 
@@ -436,6 +515,7 @@ static const struct wl_ops native_ops = {
 	.chase = native_chase,
 	.thread_create = native_thread_create,
 	.thread_join = native_thread_join,
+	.process_create = native_process_create,
 	.spin_until = native_spin_until,
 	.set_word = native_set_word,
 	.add_word = native_add_word,
@@ -471,10 +551,17 @@ static void native_metrics(struct native *n, struct metrics *ms)
 	double real_s = since(&n->opened, &n->closed);
 	double user_s = between(&a->ru_utime, &b->ru_utime);
 	double sys_s = between(&a->ru_stime, &b->ru_stime);
+	double own_s = user_s + sys_s;
 
 	metrics_set(ms, "real_s", real_s);
-	metrics_set(ms, "user_s", user_s);
-	metrics_set(ms, "sys_s", sys_s);
+	if (n->processes) {
+		/* The sum is known, its parts are not. */
+		own_s = (double)(n->closed_cpu_ns - n->opened_cpu_ns) / 1e9;
+		metrics_set(ms, "cpu_s", own_s);
+	} else {
+		metrics_set(ms, "user_s", user_s);
+		metrics_set(ms, "sys_s", sys_s);
+	}
 	metrics_set(ms, "ops", (double)n->w.ops_done);
 	if (real_s > 0) {
 		metrics_set(ms, "ops_per_s", (double)n->w.ops_done / real_s);
@@ -483,22 +570,30 @@ static void native_metrics(struct native *n, struct metrics *ms)
 				    (double)n->chase_loads / real_s);
 	}
 	figures_set(&n->figures, real_s, ms);
-	metrics_set(ms, "rusage.minor_faults", (double)(b->ru_minflt - a->ru_minflt));
-	metrics_set(ms, "rusage.voluntary_switches", (double)(b->ru_nvcsw - a->ru_nvcsw));
-	metrics_set(ms, "rusage.involuntary_switches",
-		    (double)(b->ru_nivcsw - a->ru_nivcsw));
-	counters_report(&n->counters, real_s, user_s + sys_s, ms);
+	if (!n->processes) {
+		metrics_set(ms, "rusage.minor_faults",
+			    (double)(b->ru_minflt - a->ru_minflt));
+		metrics_set(ms, "rusage.voluntary_switches",
+			    (double)(b->ru_nvcsw - a->ru_nvcsw));
+		metrics_set(ms, "rusage.involuntary_switches",
+			    (double)(b->ru_nivcsw - a->ru_nivcsw));
+	}
+	counters_report(&n->counters, real_s, own_s, ms);
 }
 
 static struct native *native_create(const struct run_setup *setup)
 {
-	struct native *n = aligned_alloc(64, (sizeof(*n) + 63) & ~63UL);
+	struct native *n = shared_memory(sizeof(*n));
+	pthread_mutexattr_t attr;
 
 	if (!n)
 		return NULL;
-	memset(n, 0, sizeof(*n));
 	n->setup = setup;
-	pthread_mutex_init(&n->lock, NULL);
+	n->main = getpid();
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&n->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 	if (sched_getaffinity(0, sizeof(n->allowed), &n->allowed))
 		CPU_SET(0, &n->allowed);
 	n->w.ops = &native_ops;
@@ -518,10 +613,10 @@ static void native_destroy(struct native *n)
 		struct native_mem *mem = n->mem;
 
 		n->mem = mem->next;
-		free(mem);
+		munmap(mem, mem->bytes);
 	}
 	pthread_mutex_destroy(&n->lock);
-	free(n);
+	munmap(n, sizeof(*n));
 }
 
 /* The calling thread is the main one, worker 0, pinned as the others are. */

@@ -139,6 +139,15 @@ bool wl_spawn(struct wl *w, void (*fn)(struct wl *, void *), void *arg, u32 i,
 	return *thread >= 0;
 }
 
+bool wl_spawn_process(struct wl *w, void (*fn)(struct wl *, void *), void *arg, u32 i,
+		      s64 *process)
+{
+	*process = w->ops->process_create(w, fn, arg, wl_cpu(w, i));
+	if (*process < 0)
+		wl_fail(w, "creating a process", (int)-*process);
+	return *process >= 0;
+}
+
 u64 wl_param_by_name(const struct wl *w, const char *name, u64 def)
 {
 	const struct wl_param *p = w->workload->params;

@@ -38,6 +38,9 @@ s32 wl_cpu(const struct wl *w, u32 i);
 /* Create a thread; false when that fails (noted). */
 bool wl_spawn(struct wl *w, void (*fn)(struct wl *, void *), void *arg, u32 i,
 	      s64 *thread);
+/* The same as a process. */
+bool wl_spawn_process(struct wl *w, void (*fn)(struct wl *, void *), void *arg, u32 i,
+		      s64 *process);
 
 /* A shared or private anonymous mapping at addr, and its end; failures noted. */
 bool wl_mmap(struct wl *w, u64 hint, u64 size, u32 flags, u64 *addr);
@@ -61,6 +64,7 @@ void wl_spin_closed(struct wl *w);
 u64 wl_param_by_name(const struct wl *w, const char *name, u64 def);
 
 extern const struct workload workload_mmap8, workload_dontneed, workload_mmap5,
-	workload_ebizzy, workload_munmap_thp, workload_shm_attach;
+	workload_ebizzy, workload_munmap_thp, workload_shm_attach, workload_tlb_flush2,
+	workload_probe;
 
 #endif

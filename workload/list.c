@@ -8,5 +8,7 @@ const struct workload *const workloads[] = {
 	&workload_ebizzy,
 	&workload_munmap_thp,
 	&workload_shm_attach,
+	&workload_tlb_flush2,
+	&workload_probe,
 	NULL,
 };

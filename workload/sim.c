@@ -334,8 +334,8 @@ static void sim_trampoline(void *arg)
 	sys(w)->exit();
 }
 
-static s64 sim_thread_create(struct wl *w, void (*fn)(struct wl *, void *),
-			     void *arg, s32 cpu)
+static s64 sim_clone(struct wl *w, u32 flags, void (*fn)(struct wl *, void *), void *arg,
+		     s32 cpu)
 {
 	struct sim_thread *t = sim_alloc(w, sizeof(*t));
 	u64 map[MAP_WORDS] = { 0 };
@@ -346,8 +346,20 @@ static s64 sim_thread_create(struct wl *w, void (*fn)(struct wl *, void *),
 	t->sim = sim_of(w);
 	if (cpu >= 0)
 		map[cpu / 64] |= 1ULL << (cpu % 64);
-	tid = sys(w)->clone(CORE_CLONE_VM, sim_trampoline, t, cpu >= 0 ? map : NULL);
+	tid = sys(w)->clone(flags, sim_trampoline, t, cpu >= 0 ? map : NULL);
 	return tid < 0 ? tid : (s64)(uintptr_t)t;
+}
+
+static s64 sim_thread_create(struct wl *w, void (*fn)(struct wl *, void *), void *arg,
+			     s32 cpu)
+{
+	return sim_clone(w, CORE_CLONE_VM, fn, arg, cpu);
+}
+
+static s64 sim_process_create(struct wl *w, void (*fn)(struct wl *, void *), void *arg,
+			      s32 cpu)
+{
+	return sim_clone(w, 0, fn, arg, cpu);
 }
 
 static int sim_thread_join(struct wl *w, s64 thread)
@@ -412,6 +424,7 @@ static const struct wl_ops sim_ops = {
 	.chase = sim_chase,
 	.thread_create = sim_thread_create,
 	.thread_join = sim_thread_join,
+	.process_create = sim_process_create,
 	.spin_until = sim_spin_until,
 	.set_word = sim_set_word,
 	.add_word = sim_add_word,

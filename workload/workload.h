@@ -27,6 +27,7 @@
 #define WL_MAP_ANONYMOUS	0x20
 #define WL_MADV_DONTNEED	4
 #define WL_MADV_HUGEPAGE	14
+#define WL_MADV_NOHUGEPAGE	15
 
 /* Figures that need the length of the window, which no workload knows. */
 enum wl_timed {
@@ -87,6 +88,12 @@ struct wl_ops {
 	s64 (*thread_create)(struct wl *w, void (*fn)(struct wl *, void *),
 			     void *arg, s32 cpu);
 	int (*thread_join)(struct wl *w, s64 thread);
+	/*
+	 * The same in a process of its own, a copy of this one: what it maps, nobody else
+	 * sees. *w and memory from alloc() are shared. Joined by thread_join().
+	 */
+	s64 (*process_create)(struct wl *w, void (*fn)(struct wl *, void *),
+			      void *arg, s32 cpu);
 
 	/* Spin in user mode until *word == val (a turn). Relaxed for both. */
 	void (*spin_until)(struct wl *w, const u32 *word, u32 val);
