@@ -32,6 +32,8 @@ int cmd_list(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
+int cmd_validate(int argc, char **argv);
 int cmd_machine_c(int argc, char **argv);
 
 __attribute__((format(printf, 1, 2), noreturn))

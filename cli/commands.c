@@ -12,6 +12,8 @@ const struct command commands[] = {
 	{ "run", cmd_run, "run a workload, simulated or on this host, and compare" },
 	{ "check", cmd_check, "go through the interleavings of scenarios and models" },
 	{ "replay", cmd_replay, "run a violation again, step by step" },
+	{ "calibrate", cmd_calibrate, "measure this host and write a machine file" },
+	{ "validate", cmd_validate, "published figures and this host beside the model" },
 	{ "help", cmd_help, "this list, or the options of a command" },
 	{ "machine-c", cmd_machine_c, NULL },
 	{ NULL, NULL, NULL },

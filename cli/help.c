@@ -11,7 +11,7 @@ static void overview(void)
 	       "machines that you do not have, and the same workloads on this host.\n\n");
 	for (const struct command *c = commands; c->name; c++)
 		if (c->help)
-			printf("  %-8s %s\n", c->name, c->help);
+			printf("  %-10s %s\n", c->name, c->help);
 	printf("\n`tlblab help COMMAND' or tlblab(1) tells more.\n");
 }
 

@@ -6,15 +6,17 @@
  *
  * Times are picoseconds. Every cost has a kind: published (read in a source),
  * derived (arithmetic on published figures), fitted (chosen so that the model
- * meets a figure, which it then does not predict) or estimate; and a range unless
- * published.
+ * meets a figure, which it then does not predict), measured (on the machine itself, by
+ * `tlblab calibrate`) or estimate; and a range unless published.
  */
 #ifndef TLBLAB_MACHINE_DESC_H
 #define TLBLAB_MACHINE_DESC_H
 
 #include <tlblab/machine.h>
 
-enum cost_kind { COST_PUBLISHED, COST_DERIVED, COST_FITTED, COST_ESTIMATE };
+enum cost_kind {
+	COST_PUBLISHED, COST_DERIVED, COST_FITTED, COST_ESTIMATE, COST_MEASURED,
+};
 
 /*
  * Costs of the hardware and of the scheduler, beside those of MACH_COSTS that

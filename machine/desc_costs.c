@@ -16,6 +16,8 @@ enum when {
 	PACKAGES,	/* more than one package */
 	PTI,		/* architectures that may switch tables at entry */
 	NEVER_CHARGED,	/* without it, some figures are not there */
+	X86_MAYBE,	/* x86, and zero where it is not given */
+	MAYBE,		/* zero where it is not given */
 };
 
 static const char *const names[NR_ALL_COSTS] = {
@@ -32,6 +34,8 @@ static const char *const names[NR_ALL_COSTS] = {
 static const u8 when[NR_ALL_COSTS] = {
 	CORE(PTI_SWITCH) = PTI,
 	CORE(ASID_ROLLOVER) = ARM64,
+	CORE(FLUSH_TLB) = X86_MAYBE,
+	CORE(SHMEM_FIND) = MAYBE,
 	HW(LINE_SMT) = SMT,
 	HW(LINE_FAR) = PACKAGES,
 	HW(IPI_FAR) = PACKAGES,
@@ -90,6 +94,10 @@ enum cost_need cost_need(const struct machine_desc *desc, u32 index)
 		return arch_need(desc, "arm64");
 	case POWERPC:
 		return arch_need(desc, "powerpc");
+	case X86_MAYBE:
+		return strcmp(desc->arch, "x86") ? COST_FOREIGN : COST_OPTIONAL;
+	case MAYBE:
+		return COST_OPTIONAL;
 	case PTI:
 		return strcmp(desc->arch, "powerpc") ? COST_NEEDED : COST_FOREIGN;
 	case SMT:

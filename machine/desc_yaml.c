@@ -70,6 +70,7 @@ struct yaml_machine {
 static const cyaml_strval_t kind_strings[] = {
 	{ "published", COST_PUBLISHED }, { "derived", COST_DERIVED },
 	{ "fitted", COST_FITTED }, { "estimate", COST_ESTIMATE },
+	{ "measured", COST_MEASURED },
 };
 
 static const cyaml_strval_t unit_strings[] = {

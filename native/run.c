@@ -62,7 +62,7 @@ struct native {
 	pthread_mutex_t lock;
 	struct native_mem *mem;		/* lock */
 	struct native_shm *shm;		/* lock */
-	u64 chain_base;			/* lock: the set whose chain is built */
+	u64 chain_base;			/* atomic, to write lock: the set whose chain is built */
 	u64 chase_loads;		/* atomic */
 	pid_t main;			/* const */
 	struct native_thread *processes; /* main's, before the window */
@@ -198,15 +198,18 @@ static void **chase_slot(u64 base, u32 i, u32 page_size)
 static void native_build_chain(struct wl *w, u64 base, u32 nr_pages)
 {
 	struct native *n = native_of(w);
-	u32 *next = native_alloc(w, nr_pages * sizeof(*next));
+	u32 *next;
 
+	if (__atomic_load_n(&n->chain_base, __ATOMIC_ACQUIRE) == base)
+		return;
+	next = native_alloc(w, nr_pages * sizeof(*next));
 	wl_cycle(next, nr_pages);
 	pthread_mutex_lock(&n->lock);
 	if (n->chain_base != base) {
 		for (u32 i = 0; i < nr_pages; i++)
 			*chase_slot(base, i, w->page_size) =
 				chase_slot(base, next[i], w->page_size);
-		n->chain_base = base;
+		__atomic_store_n(&n->chain_base, base, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&n->lock);
 }
@@ -266,6 +269,17 @@ static s64 native_shm_rmid(struct wl *w, s64 id)
 		*pos = shm->next;
 	pthread_mutex_unlock(&n->lock);
 	return !shm ? -EINVAL : shmdt(shm->kept) ? -errno : 0;
+}
+
+static int native_chase_for(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads)
+{
+	void **p = chase_slot(base, 0, w->page_size);
+
+	native_build_chain(w, base, nr_pages);
+	for (u64 done = 0; done < nr_loads; done += 64)
+		for (u32 i = 0; i < 64; i++)
+			p = *(void **volatile *)p;
+	return 0;
 }
 
 /* ---------------------------------------------------------- shared words */
@@ -443,8 +457,6 @@ static u64 all_cpu_ns(const struct native *n)
 {
 	u64 sum = 0;
 
-	if (!n->processes)
-		return 0;
 	for (const struct native_thread *t = n->processes; t; t = t->next)
 		sum += process_cpu_ns(t->pid);
 	return sum + process_cpu_ns(n->main);
@@ -455,9 +467,10 @@ static void native_window_open(struct wl *w)
 {
 	struct native *n = native_of(w);
 
-	counters_begin(&n->counters);
-	n->opened_cpu_ns = all_cpu_ns(n);
+	if (!n->setup->bare)
+		counters_begin(&n->counters);
 	getrusage(RUSAGE_SELF, &n->usage_opened);
+	n->opened_cpu_ns = all_cpu_ns(n);
 	clock_gettime(CLOCK_MONOTONIC, &n->opened);
 }
 
@@ -466,9 +479,10 @@ static void native_window_close(struct wl *w)
 	struct native *n = native_of(w);
 
 	clock_gettime(CLOCK_MONOTONIC, &n->closed);
-	getrusage(RUSAGE_SELF, &n->usage_closed);
 	n->closed_cpu_ns = all_cpu_ns(n);
-	counters_end(&n->counters);
+	getrusage(RUSAGE_SELF, &n->usage_closed);
+	if (!n->setup->bare)
+		counters_end(&n->counters);
 }
 
 static bool native_stopping(struct wl *w)
@@ -513,6 +527,7 @@ static const struct wl_ops native_ops = {
 	.load = native_load,
 	.copy = native_copy,
 	.chase = native_chase,
+	.chase_for = native_chase_for,
 	.thread_create = native_thread_create,
 	.thread_join = native_thread_join,
 	.process_create = native_process_create,
@@ -558,6 +573,9 @@ static void native_metrics(struct native *n, struct metrics *ms)
 		/* The sum is known, its parts are not. */
 		own_s = (double)(n->closed_cpu_ns - n->opened_cpu_ns) / 1e9;
 		metrics_set(ms, "cpu_s", own_s);
+	} else if (n->setup->bare) {
+		metrics_set(ms, "cpu_s",
+			    (double)(n->closed_cpu_ns - n->opened_cpu_ns) / 1e9);
 	} else {
 		metrics_set(ms, "user_s", user_s);
 		metrics_set(ms, "sys_s", sys_s);
@@ -570,7 +588,7 @@ static void native_metrics(struct native *n, struct metrics *ms)
 				    (double)n->chase_loads / real_s);
 	}
 	figures_set(&n->figures, real_s, ms);
-	if (!n->processes) {
+	if (!n->processes && !n->setup->bare) {
 		metrics_set(ms, "rusage.minor_faults",
 			    (double)(b->ru_minflt - a->ru_minflt));
 		metrics_set(ms, "rusage.voluntary_switches",
@@ -578,7 +596,8 @@ static void native_metrics(struct native *n, struct metrics *ms)
 		metrics_set(ms, "rusage.involuntary_switches",
 			    (double)(b->ru_nivcsw - a->ru_nivcsw));
 	}
-	counters_report(&n->counters, real_s, own_s, ms);
+	if (!n->setup->bare)
+		counters_report(&n->counters, real_s, own_s, ms);
 }
 
 static struct native *native_create(const struct run_setup *setup)
@@ -657,7 +676,8 @@ static enum run_status native_timed(const struct run_setup *setup,
 		snprintf(error, error_size, "out of memory");
 		return RUN_FAILED;
 	}
-	counters_open(&n->counters);
+	if (!setup->bare)
+		counters_open(&n->counters);
 	native_run_main(n);
 	status = native_outcome(n, error, error_size);
 	if (status != RUN_FAILED)
@@ -715,7 +735,7 @@ enum run_status run_native(const struct run_setup *setup, struct metrics *metric
 	memset(metrics, 0, sizeof(*metrics));
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	status = native_timed(setup, metrics, error, error_size);
-	if (status == RUN_OK)
+	if (status == RUN_OK && !setup->bare)
 		native_counted(setup, metrics);
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	if (status != RUN_FAILED)

@@ -5,7 +5,8 @@
  * times agree. An operation is one turn, or one page where a loop goes over pages.
  *
  * Alone (threads=1), unless the table below says "two": then the other thread, on CPU
- * cpu, is the other player or only spins there.
+ * cpu, is the other player. Of the other loops further threads only spin, the second on
+ * CPU cpu and the third on the next one.
  */
 #include "workload/common.h"
 
@@ -14,16 +15,17 @@
 enum { P_ITERATIONS, P_WHAT, P_PAGES, P_CPU };
 
 enum what {
-	WHAT_NULL, WHAT_ATOMIC, WHAT_EMPTY, WHAT_PROTECT, WHAT_MAP, WHAT_MAP_SHARED,
-	WHAT_FAULT_READ, WHAT_FAULT_WRITE, WHAT_FAULT_SHARED, WHAT_FAULT_HUGE,
-	WHAT_FAULT_TABLE, WHAT_ZAP_READ, WHAT_ZAP_WRITE, WHAT_ZAP_HUGE, WHAT_UNMAP_SHARED,
-	WHAT_UNMAP_TABLE, WHAT_FLUSH, WHAT_THREAD, WHAT_PROCESS, WHAT_LINE, WHAT_SLEEP,
+	WHAT_NULL, WHAT_ATOMIC, WHAT_COPY, WHAT_EMPTY, WHAT_PROTECT, WHAT_MAP, WHAT_MAP_SHARED,
+	WHAT_FAULT_READ, WHAT_FAULT_WRITE, WHAT_FAULT_SHARED, WHAT_FAULT_AGAIN,
+	WHAT_FAULT_HUGE, WHAT_FAULT_TABLE, WHAT_ZAP_READ, WHAT_ZAP_WRITE, WHAT_ZAP_HUGE, WHAT_UNMAP_SHARED,
+	WHAT_UNMAP_TABLE, WHAT_FLUSH, WHAT_FLUSH_WRITE, WHAT_FLUSH_TABLE, WHAT_THREAD, WHAT_PROCESS, WHAT_LINE, WHAT_SLEEP,
 	WHAT_CHASE, NR_WHAT,
 };
 
 static const char *const whats[] = {
 	[WHAT_NULL] = "null",		/* a system call that does nothing */
 	[WHAT_ATOMIC] = "atomic",	/* add to a word of its own */
+	[WHAT_COPY] = "copy",		/* copy a page to the next one */
 	[WHAT_EMPTY] = "empty",		/* MADV_DONTNEED of a page that is not there */
 	[WHAT_PROTECT] = "protect",	/* mprotect of a page that is not there */
 	[WHAT_MAP] = "map",		/* mmap and munmap of a private page, untouched */
@@ -31,6 +33,7 @@ static const char *const whats[] = {
 	[WHAT_FAULT_READ] = "fault-read",	/* fault in pages, each once */
 	[WHAT_FAULT_WRITE] = "fault-write",
 	[WHAT_FAULT_SHARED] = "fault-shared",
+	[WHAT_FAULT_AGAIN] = "fault-again",	/* shared pages that are there, unmapped */
 	[WHAT_FAULT_HUGE] = "fault-huge",
 	[WHAT_FAULT_TABLE] = "fault-table",	/* one page of each 2 MiB */
 	[WHAT_ZAP_READ] = "zap-read",	/* one MADV_DONTNEED of pages that were read */
@@ -39,11 +42,13 @@ static const char *const whats[] = {
 	[WHAT_UNMAP_SHARED] = "unmap-shared",	/* one munmap of pages that were written */
 	[WHAT_UNMAP_TABLE] = "unmap-table",	/* ... of one page of each 2 MiB */
 	[WHAT_FLUSH] = "flush",		/* read pages, give them back, again and again */
+	[WHAT_FLUSH_WRITE] = "flush-write",
+	[WHAT_FLUSH_TABLE] = "flush-table",	/* the same, one page of each 2 MiB */
 	[WHAT_THREAD] = "thread",	/* create a thread and join it */
 	[WHAT_PROCESS] = "process",
 	[WHAT_LINE] = "line",		/* two: a word goes to and fro, spinning */
 	[WHAT_SLEEP] = "sleep",		/* two: a word goes to and fro, sleeping */
-	[WHAT_CHASE] = "chase",		/* two: the other chases pointers over pages */
+	[WHAT_CHASE] = "chase",		/* chase pointers over pages; a load is an operation */
 	NULL,
 };
 
@@ -66,7 +71,6 @@ struct probe {
 	u32 stop __wl_line;
 	u32 own __wl_line;		/* main's: ATOMIC */
 	u64 turns;			/* const */
-	u64 loads;			/* the chaser's until joined */
 };
 
 static enum what what_of(const struct wl *w)
@@ -83,13 +87,14 @@ static bool huge(enum what what)
 
 static bool shared(enum what what)
 {
-	return what == WHAT_FAULT_SHARED || what == WHAT_UNMAP_SHARED ||
-	       what == WHAT_PROTECT;
+	return what == WHAT_FAULT_SHARED || what == WHAT_FAULT_AGAIN ||
+	       what == WHAT_UNMAP_SHARED || what == WHAT_PROTECT;
 }
 
 static bool by_table(enum what what)
 {
-	return what == WHAT_FAULT_TABLE || what == WHAT_UNMAP_TABLE;
+	return what == WHAT_FAULT_TABLE || what == WHAT_UNMAP_TABLE ||
+	       what == WHAT_FLUSH_TABLE;
 }
 
 /* What is only read may be as large as one likes. */
@@ -138,6 +143,15 @@ static bool go_over(struct wl *w, const struct probe *p, u64 pages, bool write)
 	return true;
 }
 
+static bool chase(struct wl *w, const struct probe *p, u64 loads)
+{
+	int sig = w->ops->chase_for(w, p->addr, (u32)p->pages, loads);
+
+	if (sig)
+		wl_fail(w, "chase", sig);
+	return !sig;
+}
+
 static bool prepare(struct wl *w, struct probe *p)
 {
 	switch (what_of(w)) {
@@ -147,12 +161,19 @@ static bool prepare(struct wl *w, struct probe *p)
 	case WHAT_ZAP_WRITE:
 	case WHAT_ZAP_HUGE:
 	case WHAT_UNMAP_SHARED:
-	case WHAT_CHASE:
+	case WHAT_COPY:
 		return go_over(w, p, p->pages, true);
+	case WHAT_CHASE:
+		/* Twice, so that what can be cached is. */
+		return go_over(w, p, p->pages, true) && chase(w, p, 2 * p->pages);
 	case WHAT_EMPTY:
 		/* A table, and in it nothing of what is given back. */
 		return go_over(w, p, 1, false) && wl_dontneed(w, p->addr, w->page_size);
+	case WHAT_FAULT_AGAIN:
+	case WHAT_FLUSH_WRITE:
+		return go_over(w, p, p->pages, true) && wl_dontneed(w, p->addr, p->size);
 	case WHAT_FLUSH:
+	case WHAT_FLUSH_TABLE:
 		/* As in all turns but the first, the table is there (or, if reclaimed, not). */
 		return go_over(w, p, p->pages, false) && wl_dontneed(w, p->addr, p->size);
 	default:
@@ -161,6 +182,16 @@ static bool prepare(struct wl *w, struct probe *p)
 }
 
 /* ---- loops; false: failed (noted) ---- */
+
+/*
+ * Before a sleeper is woken, so that it has gone to sleep: 50 system calls, which the model
+ * takes as long for as the host does.
+ */
+static void dawdle(struct wl *w, const struct probe *p)
+{
+	for (u32 i = 0; i < 50; i++)
+		w->ops->madvise(w, p->addr, 0, WL_MADV_DONTNEED);
+}
 
 static void nothing(struct wl *w, void *arg)
 {
@@ -199,9 +230,22 @@ static bool protect_turn(struct wl *w, const struct probe *p, u64 turn)
 	return ret >= 0;
 }
 
+static bool copy_turn(struct wl *w, const struct probe *p, u64 turn)
+{
+	u64 from = turn % (p->pages - 1) * w->page_size;
+	int sig = w->ops->copy(w, p->addr + from + w->page_size, p->addr + from,
+			       w->page_size);
+
+	if (sig)
+		wl_fail(w, "copy", sig);
+	return !sig;
+}
+
 /* Mine to yours, and wait until it is mine again. Turns count from 1, two in each. */
 static void pass(struct wl *w, struct probe *p, u32 yours)
 {
+	if (what_of(w) == WHAT_SLEEP)
+		dawdle(w, p);
 	w->ops->set_word(w, &p->word, yours);
 	if (what_of(w) == WHAT_SLEEP)
 		w->ops->wait_word(w, &p->word, yours + 1);
@@ -213,11 +257,12 @@ static bool one_turn(struct wl *w, struct probe *p, u64 turn)
 {
 	switch (what_of(w)) {
 	case WHAT_NULL:
-	case WHAT_CHASE:
 		return w->ops->madvise(w, p->addr, 0, WL_MADV_DONTNEED) == 0;
 	case WHAT_ATOMIC:
 		w->ops->add_word(w, &p->own, 1);
 		return true;
+	case WHAT_COPY:
+		return copy_turn(w, p, turn);
 	case WHAT_EMPTY:
 		return wl_dontneed(w, p->addr, w->page_size);
 	case WHAT_PROTECT:
@@ -227,7 +272,10 @@ static bool one_turn(struct wl *w, struct probe *p, u64 turn)
 	case WHAT_MAP_SHARED:
 		return map_turn(w, WL_SHARED_ANON);
 	case WHAT_FLUSH:
+	case WHAT_FLUSH_TABLE:
 		return go_over(w, p, p->pages, false) && wl_dontneed(w, p->addr, p->size);
+	case WHAT_FLUSH_WRITE:
+		return go_over(w, p, p->pages, true) && wl_dontneed(w, p->addr, p->size);
 	case WHAT_THREAD:
 	case WHAT_PROCESS:
 		return thread_turn(w, what_of(w) == WHAT_PROCESS);
@@ -249,6 +297,7 @@ static bool at_once(struct wl *w, struct probe *p)
 		return go_over(w, p, p->pages, false);
 	case WHAT_FAULT_WRITE:
 	case WHAT_FAULT_SHARED:
+	case WHAT_FAULT_AGAIN:
 	case WHAT_FAULT_HUGE:
 		return go_over(w, p, p->pages, true);
 	case WHAT_ZAP_READ:
@@ -275,16 +324,16 @@ static void second(struct wl *w, void *arg)
 	struct probe *p = arg;
 	enum what what = what_of(w);
 
-	if (!wl_line_up(w, 2))
+	if (!wl_line_up(w, w->threads))
 		return;
-	if (what == WHAT_CHASE) {
-		w->ops->chase(w, p->addr, (u32)p->pages, &p->stop, &p->loads);
-	} else if (what == WHAT_LINE || what == WHAT_SLEEP) {
+	if (what == WHAT_LINE || what == WHAT_SLEEP) {
 		for (u32 i = 0; i < p->turns; i++) {
-			if (what == WHAT_SLEEP)
+			if (what == WHAT_SLEEP) {
 				w->ops->wait_word(w, &p->word, 2 * i + 1);
-			else
+				dawdle(w, p);
+			} else {
 				w->ops->spin_until(w, &p->word, 2 * i + 1);
+			}
 			w->ops->set_word(w, &p->word, 2 * i + 2);
 		}
 	} else {
@@ -296,7 +345,10 @@ static void measured(struct wl *w, struct probe *p)
 {
 	if (!wl_line_up(w, w->threads))
 		return;
-	if (!has_turns(what_of(w))) {
+	if (what_of(w) == WHAT_CHASE) {
+		if (chase(w, p, p->turns))
+			w->ops_done = p->turns;
+	} else if (!has_turns(what_of(w))) {
 		if (at_once(w, p))
 			w->ops_done = p->pages;
 	} else {
@@ -312,35 +364,40 @@ static void measured(struct wl *w, struct probe *p)
 static void probe_main(struct wl *w)
 {
 	struct probe *p = w->ops->alloc(w, sizeof(*p));
-	s64 id = 0;
+	s64 *id = w->ops->alloc(w, w->threads * sizeof(*id));
+	u32 n = 1;
 
 	p->pages = w->param[P_PAGES];
 	p->turns = w->param[P_ITERATIONS];
 	w->priv = p;
 	if (!probe_map(w, p) || !prepare(w, p))
 		return;
-	if (w->threads == 2) {
-		id = w->ops->thread_create(w, second, p, w->pin ? (s32)w->param[P_CPU] : -1);
-		if (id < 0) {
-			wl_fail(w, "creating a thread", (int)-id);
-			return;
+	for (; n < w->threads; n++) {
+		s32 cpu = w->pin ? (s32)w->param[P_CPU] + (s32)n - 1 : -1;
+
+		id[n] = w->ops->thread_create(w, second, p, cpu);
+		if (id[n] < 0) {
+			wl_fail(w, "creating a thread", (int)-id[n]);
+			wl_call_off(w);
+			break;
 		}
 	}
-	measured(w, p);
-	if (w->threads == 2)
-		w->ops->thread_join(w, id);
+	if (n == w->threads)
+		measured(w, p);
+	while (n-- > 1)
+		w->ops->thread_join(w, id[n]);
 }
 
 static const char *probe_check(const struct wl *w)
 {
 	enum what what = what_of(w);
-	bool two = what == WHAT_LINE || what == WHAT_SLEEP || what == WHAT_CHASE;
+	bool two = what == WHAT_LINE || what == WHAT_SLEEP;
 
-	if (w->threads > 2)
-		return "two threads are the most";
 	if (two && w->threads != 2)
 		return "what: this loop takes two threads";
-	if (w->param[P_CPU] >= w->nr_cpus && w->threads == 2)
+	if (what == WHAT_COPY && w->param[P_PAGES] < 2)
+		return "pages: copying takes two";
+	if (w->pin && w->threads > 1 && w->param[P_CPU] + w->threads - 2 >= w->nr_cpus)
 		return "cpu: there are not so many";
 	return NULL;
 }

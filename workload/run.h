@@ -23,6 +23,7 @@ struct run_setup {
 	void (*progress)(void *arg, u64 simulated_ps);
 	void *progress_arg;
 	const volatile int *stop;	/* set by a signal handler; may be NULL */
+	bool bare;			/* natively: the clock, and nothing counted */
 	/* Simulated only: */
 	const struct machine_desc *desc;
 	const struct core_module *core;

@@ -240,6 +240,24 @@ static int sim_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 	return sim_signal(w, sig);
 }
 
+/* Load by load. */
+static int sim_chase_for(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads)
+{
+	const u32 *next = sim_cycle(w, nr_pages);
+	u32 shift = sim_of(w)->setup->desc->page_shift, page = 0;
+
+	for (u64 i = 0; i < nr_loads; i++) {
+		u64 word;
+		int sig = mach_env()->ops->user_access(base + ((u64)page << shift), false,
+						       &word);
+
+		if (sig)
+			return sim_signal(w, sig);
+		page = next[page];
+	}
+	return 0;
+}
+
 static void sim_loop_cost(struct wl *w)
 {
 	sim_of(w)->turns++;
@@ -422,6 +440,7 @@ static const struct wl_ops sim_ops = {
 	.load = sim_load,
 	.copy = sim_copy,
 	.chase = sim_chase,
+	.chase_for = sim_chase_for,
 	.thread_create = sim_thread_create,
 	.thread_join = sim_thread_join,
 	.process_create = sim_process_create,

@@ -81,6 +81,9 @@ struct wl_ops {
 	int (*chase)(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 		     u64 *loads);
 
+	/* The same for so many loads, about. */
+	int (*chase_for)(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads);
+
 	/*
 	 * A thread of this process running fn(w, arg), on the given CPU, or
 	 * anywhere when cpu < 0. thread_join waits for its end.

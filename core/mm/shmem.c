@@ -98,6 +98,8 @@ struct page *shmem_get_page(struct address_space *file, u64 index)
 		page = pc_insert(file, index, new);
 		if (page != new)
 			put_page(new);
+	} else {
+		mach_charge(SHMEM_FIND, 1);
 	}
 	get_page(page);
 	return page;

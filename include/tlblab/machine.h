@@ -276,7 +276,9 @@ enum mach_context {
 	X(EXIT_MM, exit_mm, CONTEXT) /* per mm */                               \
 	X(SWITCH_MM, switch_mm, SCHED) /* per change of address space */        \
 	X(PTI_SWITCH, pti_switch, CONTEXT) /* per crossing, KPTI on */          \
-	X(ASID_ROLLOVER, asid_rollover, SCHED) /* per rollover */
+	X(ASID_ROLLOVER, asid_rollover, SCHED) /* per rollover */               \
+	X(SHMEM_FIND, shmem_find, CONTEXT) /* page found in its file, per page */ \
+	X(FLUSH_TLB, flush_tlb, INVALIDATE_ISSUE) /* x86: per flush of a CPU's TLB */
 
 enum mach_cost {
 #define X(id, name, account) MACH_COST_##id,

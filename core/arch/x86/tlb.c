@@ -60,6 +60,7 @@ static void flush_tlb_catch_up(const struct flush_tlb_info *f, u64 local_tlb_gen
 {
 	u64 stride = 1UL << f->stride_shift;
 
+	mach_charge(FLUSH_TLB, 1);
 	if (f->end != TLB_FLUSH_ALL && f->new_tlb_gen == local_tlb_gen + 1 &&
 	    f->new_tlb_gen == mm_tlb_gen) {
 		for (u64 addr = f->start; addr < f->end; addr += stride)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `tlblab validate`: published figures beside the model's (validate_rows.c is the table), and
+ * with --native this host's beside those of a model of it (validate_native.c).
+ */
+#ifndef TLBLAB_CLI_VALIDATE_H
+#define TLBLAB_CLI_VALIDATE_H
+
+#include <stdio.h>
+
+#include "cli/point.h"
+
+/* A figure of one run: metric, divided by operations if per_op, times scale. */
+struct validate_run {
+	const char *machine;
+	struct point point;
+	const char *metric;
+	bool per_op;
+	double scale;
+};
+
+enum validate_how { VALIDATE_FIGURE, VALIDATE_RATIO, VALIDATE_DIFFERENCE };
+
+/*
+ * A published figure. The model's is that of a, or a over b, or a less b. A figure is fitted if
+ * the model's parameters were chosen to meet it: fitted says which. Others are predicted.
+ */
+struct validate_row {
+	const char *section;
+	const char *what, *unit;
+	double published;
+	const char *fitted;
+	enum validate_how how;
+	struct validate_run a, b;
+};
+
+extern const struct validate_row validate_rows[]; /* ends with a NULL section */
+
+struct validate_result {
+	double model, lo, hi;	/* lo and hi with --ranges only */
+};
+
+/* Prints the heading of a row's section where it is a new one, and the row. */
+void validate_print(const struct validate_row *r, const struct validate_result *res,
+		    const char *last_section, bool ranges, FILE *out);
+
+struct native_args {
+	const char *machine;	/* NULL: calibrate first */
+	u32 rounds;
+	bool force;
+};
+
+/* The points that are compared on this host. */
+struct native_point {
+	const char *what;
+	struct point point;
+	bool calibrated;	/* the very loop that a cost was measured by */
+};
+
+extern const struct native_point native_points[]; /* ends with a NULL what */
+
+/* Of one point, after all pairs. */
+struct native_result {
+	bool known;
+	double predicted_ns, measured_ns;	/* an operation; medians */
+	double ratio, lo, hi;	/* of the pairs: median and quartiles */
+};
+
+/* Median of |ratio - 1| of those that were not calibrated, and the worst: its index. */
+double native_headline(const struct native_result *res, u32 n, u32 *worst);
+void native_print(const struct native_result *res, u32 n, FILE *out);
+void validate_native(const struct native_args *args);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Published figures, a line or two for each. Where they are from: docs/threads.md for S0 and S1; the
+ * others name their commit. Runs are shorter than the published ones, and scaled.
+ */
+#include "cli/validate.h"
+
+#define FIGURE .how = VALIDATE_FIGURE
+#define RATIO .how = VALIDATE_RATIO
+
+/* ---- S0 ---- */
+
+/* Of 100,000 iterations a thread. */
+#define S0_TURNS "iterations=2500"
+#define S0_SCALE (100000.0 / 2500)
+#define S0_FIT "write off_lock read sleep_cpu latency sigma"
+
+#define MMAP8(machine_, nested, metric_)                                        \
+	{ .machine = machine_,                                                  \
+	  .point = { .workload = "mmap8", .era = "5.2-rc2", .threads = 16,      \
+		     .set = { "mmu_gather.nested=" nested },                    \
+		     .params = { S0_TURNS } },                                  \
+	  .metric = metric_, .scale = S0_SCALE }
+
+#define ARM(what_, nested, metric_, published_)                                 \
+	{ .section = "S0", .what = "mmap8, 46 arm64 CPUs, " what_, .unit = "s", \
+	  .published = published_, .fitted = S0_FIT,                            \
+	  .a = MMAP8("arm64-46", nested, metric_), FIGURE }
+#define P9(what_, nested, metric_, published_)                                  \
+	{ .section = "S0", .what = "mmap8, POWER9, " what_, .unit = "s",        \
+	  .published = published_, .fitted = "holds and CPU costs",             \
+	  .a = MMAP8("power9-8335gth", nested, metric_), FIGURE }
+
+#define EBIZZY(nested, metric_)                                                 \
+	{ .machine = "x86-vm24",                                                \
+	  .point = { .workload = "ebizzy", .era = "5.2-rc2", .threads = 96,     \
+		     .set = { "mmu_gather.nested=" nested },                    \
+		     .params = { "iterations=400" } },                          \
+	  .metric = metric_, .scale = 1 }
+
+/* ---- S1 ---- */
+
+#define S1_SIZE "size=31G"
+#define S1_SCALE (496.0 / 31)
+
+#define THP(what_, machine_, era_, set_, published_, fitted_)                   \
+	{ .section = "S1", .what = "munmap of 496 GB, " what_, .unit = "s",     \
+	  .published = published_, .fitted = fitted_, FIGURE,                   \
+	  .a = { .machine = machine_,                                           \
+		 .point = { .workload = "munmap-thp", .era = era_,              \
+			    .threads = 128, .pin = true, .set = { set_ },       \
+			    .params = { S1_SIZE } },                            \
+		 .metric = "munmap_s", .scale = S1_SCALE } }
+
+const struct validate_row validate_rows[] = {
+	ARM("v2, ranged flush: real", "force_range_tables", "real_s", 153.784),
+	ARM("v2, ranged flush: sys", "force_range_tables", "sys_s", 962.6),
+	ARM("v3, whole mm: real", "fullmm_tables", "real_s", 46.902),
+	ARM("v3, whole mm: sys", "fullmm_tables", "sys_s", 107.64),
+	P9("before: real", "force_range", "real_s", 37.382),
+	P9("before: user", "force_range", "user_s", 1.420),
+	P9("before: sys", "force_range", "sys_s", 54.658),
+	{ .section = "S0", .what = "mmap8, POWER9: v3 over before, real", .unit = "",
+	  .published = 37.119 / 37.382, RATIO,
+	  .a = MMAP8("power9-8335gth", "fullmm_tables", "real_s"),
+	  .b = MMAP8("power9-8335gth", "force_range", "real_s") },
+	{ .section = "S0", .what = "mmap8, POWER9: v3 over before, sys", .unit = "",
+	  .published = 55.698 / 54.658, RATIO,
+	  .a = MMAP8("power9-8335gth", "fullmm_tables", "sys_s"),
+	  .b = MMAP8("power9-8335gth", "force_range", "sys_s") },
+	{ .section = "S0", .what = "ebizzy, x86 guest: whole mm over v2", .unit = "",
+	  .published = 225119.0 / 225606, RATIO,
+	  .a = EBIZZY("fullmm_tables", "ops_per_s"),
+	  .b = EBIZZY("force_range_tables", "ops_per_s") },
+	{ .section = "S0", .what = "the hang, arm64: faults a second", .unit = "/s",
+	  .published = 724000, FIGURE,
+	  .a = { .machine = "arm64-46",
+		 .point = { .workload = "mmap5", .era = "5.2-rc2", .threads = 2,
+			    .params = { "rounds=20", "limit=1000" } },
+		 .metric = "faults_per_s", .scale = 1 } },
+
+	THP("Bras, before", "power9-guest128-exits", "5.3", NULL, 275, "ipi_send_target"),
+	THP("Bras, v1", "power9-guest128-exits", "5.3",
+	    "powerpc.pte_serialize=count_in_lookup", 0.418, NULL),
+	THP("Bras, v6", "power9-guest128-exits", "5.3",
+	    "powerpc.pte_serialize=count_percpu", 0.430, NULL),
+	THP("Kumar, before", "power9-guest128", "5.3", NULL, 82.15, "ipi_send_target"),
+	THP("Kumar, no IPI, no flush", "power9-guest128", "5.8",
+	    "powerpc.pmd_zap_flush=off", 0.039, "zap_pmd"),
+	THP("Kumar, a flush per PMD", "power9-guest128", "5.8", NULL, 0.369, NULL),
+
+	{ 0 },
+};
