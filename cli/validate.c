@@ -152,11 +152,11 @@ void validate_print(const struct validate_row *r, const struct validate_result *
 		    const char *last_section, bool ranges, FILE *out)
 {
 	if (!last_section || strcmp(last_section, r->section))
-		fprintf(out, "%s%s\n%-42s %-21s %-7s %10s %10s %6s%s  %s\n",
+		fprintf(out, "%s%s\n%-46s %-21s %-7s %10s %10s %6s%s  %s\n",
 			last_section ? "\n" : "", r->section, "", "machine", "era",
 			"published", "model", "ratio",
-			ranges ? "       lo       hi" : "", "");
-	fprintf(out, "%-42s %-21s %-7s ", r->what, r->a.machine, r->a.point.era);
+			ranges ? "       lo       hi" : "", "basis");
+	fprintf(out, "%-46s %-21s %-7s ", r->what, r->a.machine, r->a.point.era);
 	put(r->published, out);
 	fprintf(out, " ");
 	put(res->model, out);

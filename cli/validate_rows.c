@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Published figures, a line or two for each. Where they are from: docs/threads.md for S0 and S1; the
- * others name their commit. Runs are shorter than the published ones, and scaled.
+ * Published figures, a line or two for each. Where they are from: docs/threads.md for S0 and S1; for
+ * INVLPGB the series' own figures; x86: 3db6d5a5ecaf (Nadav Amit) and LATR (ASPLOS 2018). Runs are shorter than the published ones, and scaled.
  */
 #include "cli/validate.h"
 
@@ -52,6 +52,30 @@
 			    .params = { S1_SIZE } },                            \
 		 .metric = "munmap_s", .scale = S1_SCALE } }
 
+/* ---- INVLPGB (Rik van Riel, 2025; 4afeb0ed1753): thousands of loops a second ---- */
+
+#define FLUSH2(threads_, lru, broadcast)                                        \
+	{ .machine = "milan-36",                                                \
+	  .point = { .workload = "tlb-flush2", .era = "6.12",                   \
+		     .threads = threads_, .pin = true,                          \
+		     .set = { "mm.lru=" lru, "x86.broadcast_flush=" broadcast }, \
+		     .params = { "iterations=4" } },                            \
+	  .metric = "ops_per_s", .scale = 1e-3 }
+#define LOOPS(what_, threads_, lru, broadcast, published_, fitted_)             \
+	{ .section = "INVLPGB", .what = "tlb_flush2, " what_, .unit = "k/s",    \
+	  .published = published_, .fitted = fitted_, FIGURE,                   \
+	  .a = FLUSH2(threads_, lru, broadcast) }
+
+/* ---- x86 ---- */
+
+/* A page read and given back by one of so many threads, while the others spin. */
+#define FLUSH_PAGE(machine_, threads_, set_)                                    \
+	{ .machine = machine_,                                                  \
+	  .point = { .workload = "probe", .era = "6.12", .threads = threads_,   \
+		     .pin = true, .set = { set_ },                              \
+		     .params = { "what=flush", "pages=1", "iterations=500" } }, \
+	  .metric = "real_s", .per_op = true, .scale = 1e6 }
+
 const struct validate_row validate_rows[] = {
 	ARM("v2, ranged flush: real", "force_range_tables", "real_s", 153.784),
 	ARM("v2, ranged flush: sys", "force_range_tables", "sys_s", 962.6),
@@ -88,6 +112,29 @@ const struct validate_row validate_rows[] = {
 	THP("Kumar, no IPI, no flush", "power9-guest128", "5.8",
 	    "powerpc.pmd_zap_flush=off", 0.039, "zap_pmd"),
 	THP("Kumar, a flush per PMD", "power9-guest128", "5.8", NULL, 0.369, NULL),
+
+	LOOPS("before, 36 threads", 36, "drain", "off", 527, NULL),
+	LOOPS("no LRU drain", 36, "batch", "off", 731, NULL),
+	LOOPS("INVLPGB alone", 36, "drain", "on", 527, NULL),
+	LOOPS("both", 36, "batch", "on", 1157, NULL),
+	{ .section = "INVLPGB", .what = "tlb_flush2, 36 threads: INVLPGB alone, gain",
+	  .unit = "", .published = 527.0 / 527, RATIO,
+	  .a = FLUSH2(36, "drain", "on"), .b = FLUSH2(36, "drain", "off") },
+	LOOPS("interrupts, 1 thread", 1, "batch", "off", 315, NULL),
+	LOOPS("interrupts, 4", 4, "batch", "off", 644, NULL),
+	LOOPS("interrupts, 16", 16, "batch", "off", 737, NULL),
+	LOOPS("interrupts, 72", 72, "batch", "off", 609, NULL),
+	LOOPS("INVLPGB, 1 thread", 1, "batch", "on", 304, NULL),
+	LOOPS("INVLPGB, 4", 4, "batch", "on", 1032, NULL),
+	LOOPS("INVLPGB, 16", 16, "batch", "on", 1368, "line_near"),
+	LOOPS("INVLPGB, 72", 72, "batch", "on", 993, NULL),
+
+	{ .section = "x86", .what = "read and MADV_DONTNEED, 3 busy remotes, no PTI",
+	  .unit = "us", .published = 1.60, FIGURE,
+	  .a = FLUSH_PAGE("x86-2s", 4, "x86.pti=off") },
+	{ .section = "x86", .what = "shootdown, 16 CPUs of 2 sockets (LATR)",
+	  .unit = "us", .published = 6, .how = VALIDATE_DIFFERENCE,
+	  .a = FLUSH_PAGE("x86-2s", 16, NULL), .b = FLUSH_PAGE("x86-2s", 1, NULL) },
 
 	{ 0 },
 };

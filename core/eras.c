@@ -77,6 +77,6 @@ const struct era core_eras[] = {
 	    BEFORE_6_12, REPEAT_DOUBLE, NULL),
 	ERA("6.12",    "Debian's 6.12.117, the default", NULL),
 	ERA("6.18",    "on x86, madvise frees tables; it locks the VMA only",
-	    "mm.pt_reclaim=x86", "mm.madvise_lock=vma", NULL),
+	    "mm.pt_reclaim=x86", "mm.madvise_lock=vma", "x86.broadcast_flush=on", NULL),
 	{ NULL, NULL, NULL },
 };

@@ -33,6 +33,7 @@
 	X(mm_write_protect_seq)                                                 \
 	X(mm_mremap_flush)                                                      \
 	X(mm_pt_reclaim)                                                        \
+	X(mm_lru)                                                               \
 	X(mm_madvise_lock)                                                      \
 	ARCH_KNOBS(X)
 

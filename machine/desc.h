@@ -57,6 +57,10 @@ enum cost_kind {
 	X(INVLPG, invlpg)                                                       \
 	X(INVPCID, invpcid)                                                     \
 	X(CR3, cr3)			/* write, flushing or not */            \
+	/* AMD's broadcasts: as arm64's, with TLBSYNC for DSB. */               \
+	X(INVLPGB_ISSUE, invlpgb_issue)	/* per instruction at its CPU */        \
+	X(INVLPGB, invlpgb)		/* queue: per instruction */            \
+	X(INVLPGB_SYNC, invlpgb_sync)	/* TLBSYNC, after the queue; INVALIDATE_WAIT */ \
 	/* arm64. A broadcast op waits in one queue for the whole machine and   \
 	 * takes dvm_* there; DSB adds dsb_ish after its last op is served. */  \
 	X(TLBI_ISSUE, tlbi_issue)	/* per op at its CPU, INVALIDATE_ISSUE */ \

@@ -6,6 +6,7 @@
  * collected and go to the fabric as one request at the next DSB ISH, which
  * waits for it: the queue cannot tell when each was issued. All of them take
  * effect on all CPUs when the request is complete. Its local TLBIs act at once.
+ * AMD's INVLPGB and TLBSYNC are like its TLBI and DSB ISH.
  *
  * POWER's tlbie goes the same way; the ptesync that follows a tlbsync sends the
  * request and waits for it. (Other ptesyncs only order.) H_RPT_INVALIDATE is a
@@ -21,6 +22,8 @@ enum insn_kind {
 	INSN_BROADCAST,	/* arm64 TLBI ...IS */
 	INSN_TLBIE,
 	INSN_HCALL,
+	INSN_INVLPGB,
+	INSN_TLBSYNC,	/* x86's; POWER's is a fence */
 };
 
 static const struct {
@@ -32,6 +35,8 @@ static const struct {
 	[MACH_X86_CR3] = { INSN_LOCAL, HW_CR3 },
 	[MACH_X86_CR3_NOFLUSH] = { INSN_LOCAL, HW_CR3 },
 	[MACH_X86_CR4_PGE] = { INSN_LOCAL, HW_CR3 },
+	[MACH_X86_INVLPGB] = { INSN_INVLPGB, HW_INVLPGB },
+	[MACH_X86_TLBSYNC] = { INSN_TLBSYNC, HW_INVLPGB_SYNC },
 	[MACH_ARM64_TTBR0] = { INSN_LOCAL, HW_STORE },
 	[MACH_ARM64_TLBI_VAE1IS] = { INSN_BROADCAST, HW_DVM_VA },
 	[MACH_ARM64_TLBI_VALE1IS] = { INSN_BROADCAST, HW_DVM_VA },
@@ -162,6 +167,16 @@ s64 insn_execute(u32 insn, u64 a, u64 b, u32 cc, const struct mach_site *site)
 		cpu_advance(c, hw_cost(m, HW_TLBIE_ISSUE),
 			    MACH_ACCT_INVALIDATE_ISSUE);
 		collect(c, insn, a, b, cc);
+		return 0;
+	case INSN_INVLPGB:
+		cpu_advance(c, hw_cost(m, HW_INVLPGB_ISSUE),
+			    MACH_ACCT_INVALIDATE_ISSUE);
+		collect(c, insn, a, b, cc);
+		return 0;
+	case INSN_TLBSYNC:
+		if (c->nr_tlbi)
+			fabric_sync(c);
+		cpu_advance(c, hw_cost(m, HW_INVLPGB_SYNC), MACH_ACCT_INVALIDATE_WAIT);
 		return 0;
 	case INSN_HCALL:
 		cpu_advance(c, hw_cost(m, HW_HCALL), MACH_ACCT_INVALIDATE_WAIT);

@@ -6,6 +6,7 @@
  * go and look.
  */
 #include "mm/huge_mm.h"
+#include "mm/lru.h"
 
 /*
  * There was a table, or no huge page. Locks the table and finds the entry; false if
@@ -51,8 +52,11 @@ static void install_pte(struct vm_fault *vmf, struct page *page, pte_t entry)
 		return;
 	}
 	mach_charge(FAULT_PTE, 1);
-	if (page)
+	if (page) {
 		page_add_rmap(page);
+		if (vma_is_anonymous(vmf->vma))
+			lru_cache_add(page);
+	}
 	set_pte_at(vmf->vma->vm_mm, vmf->address, vmf->pte, entry);
 	update_mmu_cache(vmf->vma, vmf->address, vmf->pte);
 	spin_unlock(vmf->ptl);
@@ -143,6 +147,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		mach_charge(FAULT_PTE, 1);
 		ptep_clear_flush(vma, vmf->address, vmf->pte);
 		page_add_rmap(page);
+		lru_cache_add(page);
 		set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
 		update_mmu_cache(vma, vmf->address, vmf->pte);
 		page = old;
@@ -172,6 +177,9 @@ static bool can_reuse_anon_page(struct page *page)
 {
 	if (PageAnonExclusive(page))
 		return true;
+	/* A reference may be that of a batch. */
+	if (page_count(page) != 1 && lru_enabled())
+		lru_add_drain();
 	if (page_count(page) != 1)
 		return false;
 	SetPageAnonExclusive(page);

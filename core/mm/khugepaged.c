@@ -16,6 +16,7 @@
  * still in the table when it is given away.
  */
 #include "mm/huge_mm.h"
+#include "mm/lru.h"
 #include "mm/mmap_lock.h"
 #include "mm/mmu_gather.h"
 
@@ -159,6 +160,9 @@ s64 madvise_collapse(struct mm_struct *mm, u64 start, u64 end)
 {
 	s64 ret = 0;
 
+	/* A page in a batch would seem to be somebody's. (Linux: in those of all CPUs.) */
+	if (lru_enabled())
+		lru_add_drain();
 	start = round_up(start, HPAGE_PMD_SIZE);
 	end = round_down(end, HPAGE_PMD_SIZE);
 	for (u64 addr = start; addr < end; addr += HPAGE_PMD_SIZE) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Taking mappings away: entries first, then the tables that held them. */
 #include "mm/huge_mm.h"
+#include "mm/lru.h"
 #include "mm/mm.h"
 
 KNOB_ENUM(mm_pt_reclaim, "mm.pt_reclaim", KNOB_POLICY, PT_RECLAIM_OFF,
@@ -295,6 +296,8 @@ void zap_page_range_single(struct vm_area_struct *vma, u64 address, u64 size)
 {
 	struct mmu_gather tlb;
 
+	if (knob(mm_lru) == LRU_DRAIN)
+		lru_add_drain();
 	tlb_gather_mmu(&tlb, vma->vm_mm);
 	tlb_gather_call(&tlb, GATHER_MADVISE, address, address + size);
 	tlb.reclaim_pt = pt_reclaim_enabled();

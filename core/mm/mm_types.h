@@ -81,6 +81,7 @@ struct page {
 #define PG_swapbacked	0x8
 /* Anonymous, and mapped by this entry alone: a write needs no copy. */
 #define PG_anon_exclusive 0x10
+#define PG_lru		0x20	/* lru.h */
 
 /* The page cache of one file; here always shmem. shmem.c has the tree. */
 struct address_space {
@@ -192,7 +193,8 @@ struct task_struct {
 	X(move_tables, "mremap.tables")                                         \
 	X(move_huge, "mremap.huge_pages")                                       \
 	X(asid_rollover, "asid.rollovers")                                      \
-	X(pcid_reuse, "asid.pcid_reuses")
+	X(pcid_reuse, "asid.pcid_reuses")                                       \
+	X(global_asids, "asid.global")
 
 enum core_stat_id {
 #define X(id, name) STAT_##id,
@@ -201,8 +203,13 @@ enum core_stat_id {
 	NR_CORE_STATS,
 };
 
+/* PAGEVEC_SIZE */
+#define LRU_BATCH_SIZE 15
+
 struct core_cpu {
 	struct task_struct *idle;	/* const */
+	u32 nr_lru;			/* this CPU only */
+	struct page *lru_batch[LRU_BATCH_SIZE]; /* this CPU only: lru.h */
 	u64 stat[NR_CORE_STATS];	/* this CPU only */
 	struct arch_cpu arch;		/* arch_types.h says */
 	/* Spinner's node of the rwsem's optimistic queue. */
@@ -229,6 +236,10 @@ struct kernel {
 	spinlock_t shm_lock;
 	struct shmid_kernel *shm __guarded_by(shm_lock);
 	s64 shm_next_id __guarded_by(shm_lock);
+	/* By node; on lines of their own. lru.h. */
+	struct node_lru_lock {
+		spinlock_t lock;
+	} __attribute__((aligned(64))) lru_lock[TLBLAB_MAX_NODES];
 };
 
 static __always_inline struct kernel *kernel(void)

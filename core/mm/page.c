@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/page.h"
+#include "mm/lru.h"
 
 #include "pgtable.h"
 
@@ -70,6 +70,7 @@ struct page *alloc_huge_page(bool zero)
 void __put_page(struct page *head)
 {
 	u64 pfn = page_to_pfn(head);
+	u32 flags;
 
 	if (PageHuge(head)) {
 		mach_charge(PAGE_FREE, 1);
@@ -78,10 +79,13 @@ void __put_page(struct page *head)
 		return;
 	}
 	/* A table, where tables are gathered like pages. */
-	if (READ_ONCE(head->flags) & PG_table) {
+	flags = READ_ONCE(head->flags);
+	if (flags & PG_table) {
 		free_table_page(head);
 		return;
 	}
+	if (flags & PG_lru)
+		lru_del(head);
 	mach_charge(PAGE_FREE, 1);
 	mach_free_frames(pfn, 0, 0);
 }

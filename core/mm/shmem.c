@@ -6,6 +6,7 @@
  * Inserting is done under i_pages_lock; finding without a lock: nothing is
  * taken out before the last VMA is gone.
  */
+#include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/page.h"
 
@@ -98,6 +99,8 @@ struct page *shmem_get_page(struct address_space *file, u64 index)
 		page = pc_insert(file, index, new);
 		if (page != new)
 			put_page(new);
+		else
+			lru_cache_add(page);
 	} else {
 		mach_charge(SHMEM_FIND, 1);
 	}

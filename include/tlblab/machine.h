@@ -278,6 +278,7 @@ enum mach_context {
 	X(PTI_SWITCH, pti_switch, CONTEXT) /* per crossing, KPTI on */          \
 	X(ASID_ROLLOVER, asid_rollover, SCHED) /* per rollover */               \
 	X(SHMEM_FIND, shmem_find, CONTEXT) /* page found in its file, per page */ \
+	X(LRU_MOVE, lru_move, CONTEXT) /* per page on or off the LRU, in its lock */ \
 	X(FLUSH_TLB, flush_tlb, INVALIDATE_ISSUE) /* x86: per flush of a CPU's TLB */
 
 enum mach_cost {
@@ -580,7 +581,12 @@ struct mach_ops {
  *
  * Without PCID (cr4.PCIDE=0), bits 11:0 are zero and every write flushes.
  * INVLPGB (APM vol. 3): a = rAX (address and valid bits), b = EDX (ASID and
- * PCID), c = ECX (count, stride).
+ * PCID), c = ECX (count, stride). It is for all CPUs, and complete at this CPU's next
+ * TLBSYNC:
+ *
+ *	rAX	63:12 address; 0 it is valid; 1 the PCID is; 3 global entries, too
+ *	EDX	27:16 PCID; 15:0 ASID (of a guest; the host's is 0)
+ *	ECX	15:0 pages after the first; 31 they are of 2 MiB
  */
 #define mach_x86_invlpg(va) ((void)mach_insn(MACH_X86_INVLPG, (va), 0, 0))
 #define mach_x86_invpcid(type, pcid, va)                                        \
@@ -590,6 +596,13 @@ struct mach_ops {
 	((void)mach_insn(((val) & MACH_X86_CR3_NOFLUSH_BIT) ?                   \
 				 MACH_X86_CR3_NOFLUSH : MACH_X86_CR3,           \
 			 (val), 0, 0))
+#define MACH_X86_INVLPGB_VA	(1ULL << 0)
+#define MACH_X86_INVLPGB_PCID	(1ULL << 1)
+#define MACH_X86_INVLPGB_GLOBAL	(1ULL << 3)
+#define MACH_X86_INVLPGB_PMD	(1U << 31)
+#define mach_x86_invlpgb(rax, pcid, ecx)                                        \
+	((void)mach_insn(MACH_X86_INVLPGB, (rax), (u64)(pcid) << 16, (ecx)))
+#define mach_x86_tlbsync() ((void)mach_insn(MACH_X86_TLBSYNC, 0, 0, 0))
 /* Toggling CR4.PGE drops everything, global entries included. */
 #define mach_x86_toggle_pge() ((void)mach_insn(MACH_X86_CR4_PGE, 0, 0, 0))
 

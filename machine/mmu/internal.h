@@ -207,7 +207,7 @@ struct mmu {
 	u32 shift[MMU_HEIGHTS];	/* of what an entry of a height maps */
 	u64 index_mask[MMU_HEIGHTS]; /* of a table whose entries have a height */
 	u64 access_ps, tlb_l2_ps, walk_base_ps, walk_level_ps, snoop_ps;
-	bool pcid, invpcid, hafdbs, has_ttl, tlbirange, isa31;
+	bool pcid, invpcid, invlpgb, hafdbs, has_ttl, tlbirange, isa31;
 	u32 hcall_ceiling;	/* const: POWER's hypervisor */
 	u64 prtb;		/* POWER: the process table; 0: none yet */
 	u64 prtb_entries;

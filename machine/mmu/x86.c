@@ -34,6 +34,7 @@ static void x86_init(struct mmu *mmu)
 	mmu->nr_levels = 4;
 	mmu->pcid = mmu_feature(desc, "x86.pcid");
 	mmu->invpcid = mmu_feature(desc, "x86.invpcid");
+	mmu->invlpgb = mmu_feature(desc, "x86.invlpgb");
 	mmu->nr_ctx = mmu->pcid ? 1u << X86_PCID_BITS : 1;
 }
 
@@ -157,12 +158,34 @@ static void x86_insn(struct mmu_cpu *c, u64 now_ps, u32 insn, u64 a, u64 b,
 	}
 }
 
-/* INVLPGB is not among what these machines have. */
+/*
+ * INVLPGB: pages of one PCID, or all of it, or everything. Like INVLPG it leaves nothing of the
+ * paging-structure caches of the PCID (as long as EFER.TCE is 0).
+ */
 static bool x86_broadcast(const struct mmu *mmu, u32 insn, u64 a, u64 b, u32 c,
 			  struct mmu_op *op)
 {
-	(void)mmu, (void)insn, (void)a, (void)b, (void)c, (void)op;
-	return false;
+	u64 pages = (c & 0xffff) + 1;
+	u32 shift = c & MACH_X86_INVLPGB_PMD ? 21 : 12;
+
+	if (insn != MACH_X86_INVLPGB)
+		return false;
+	assert(mmu->invlpgb && "INVLPGB without x86.invlpgb");
+	memset(op, 0, sizeof(*op));
+	op->rec.ttl = -1;
+	op->rec.last = ~0ULL;
+	op->global = a & MACH_X86_INVLPGB_GLOBAL;
+	op->all_ctx = !(a & MACH_X86_INVLPGB_PCID);
+	if (!op->all_ctx) {
+		op->ctx = (u32)(b >> 16 & X86_PCID_MASK);
+		assert(op->ctx < mmu->nr_ctx && "INVLPGB of a PCID while CR4.PCIDE = 0");
+	}
+	if (a & MACH_X86_INVLPGB_VA) {
+		op->rec.start = a & ~0xfffULL;
+		op->rec.last = op->rec.start + (pages << shift) - 1;
+		op->rec.walk_all = true;
+	}
+	return true;
 }
 
 static u64 x86_next_page(const struct mmu *mmu, u32 insn)

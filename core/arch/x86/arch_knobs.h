@@ -9,7 +9,10 @@
 	X(x86_pti)                                                              \
 	X(x86_tlb_single_page_flush_ceiling)                                    \
 	X(x86_freed_tables_lazy_ipi)                                            \
-	X(x86_ipi_filter)
+	X(x86_ipi_filter)                                                       \
+	X(x86_invlpgb)                                                          \
+	X(x86_invlpgb_count_max)                                                \
+	X(x86_broadcast_flush)
 
 /* Values of x86_ipi_filter. */
 enum { IPI_FILTER_LAZY, IPI_FILTER_LOADED_MM };

@@ -16,6 +16,9 @@ struct mm_struct;
 typedef struct {
 	u64 ctx_id;		/* const: never given to another mm */
 	atomic64_t tlb_gen;	/* shared */
+	/* invlpgb.c: 0, or the ASID that this mm has on all CPUs. Written in the lock. */
+	u32 global_asid;	/* shared */
+	u32 asid_transition;	/* shared: some CPU may still use a slot of its own */
 } mm_context_t;
 
 /* Address spaces whose translations one CPU keeps at a time. */
@@ -34,16 +37,26 @@ struct arch_cpu {
 	 */
 	struct mm_struct *loaded_mm;
 	u32 is_lazy;			/* shared: no user mode here soon */
+	u32 shared_asid;		/* shared: loaded_mm_asid, for invlpgb.c */
 	/* The rest: this CPU only, interrupts off. */
 	u16 loaded_mm_asid;		/* index into ctxs */
 	u16 next_asid;			/* slot to recycle next */
 	u16 user_pcid_flush_mask;	/* PTI: bit n: PCID n|0x800 is stale */
 	bool user_mode;			/* PTI: CR3 holds the user tables */
+	u16 flushes;			/* since a global ASID was last considered */
 	struct tlb_context ctxs[TLB_NR_DYN_ASIDS];
 };
 
+/* ASIDs that there are: PCIDs but for 0, which is nobody's, and the last. */
+#define MAX_ASID_AVAILABLE 4094
+
 struct arch_root {
 	atomic64_t last_mm_ctx_id;	/* shared */
+	spinlock_t global_asid_lock;
+	/* From TLB_NR_DYN_ASIDS on; freed ones are used until the next wrap. */
+	u64 global_asid_used[64] __guarded_by(global_asid_lock);
+	u64 global_asid_freed[64] __guarded_by(global_asid_lock);
+	u32 last_global_asid __guarded_by(global_asid_lock);
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86: address-space switching, PCID slots, lazy mode, PTI crossings. */
 #include "mmu_context.h"
+#include "invlpgb.h"
 #include "pgtable.h"
 
 KNOB_BOOL(x86_pcid, "x86.pcid", KNOB_HW, 1,
@@ -82,11 +83,11 @@ int init_new_context(struct task_struct *tsk, struct mm_struct *mm)
 static u16 choose_new_asid(struct mm_struct *next, u64 next_tlb_gen, bool *need_flush)
 {
 	struct arch_cpu *cpu = &this_cpu()->arch;
-	u16 asid;
+	u16 asid = mm_global_asid(next);
 
-	*need_flush = true;
-	if (!knob(x86_pcid))
-		return 0;
+	*need_flush = !asid;
+	if (asid || !knob(x86_pcid))
+		return asid;
 
 	for (asid = 0; asid < TLB_NR_DYN_ASIDS; asid++) {
 		if (cpu->ctxs[asid].ctx_id != next->context.ctx_id)
@@ -185,7 +186,14 @@ void switch_mm_irqs_off(struct mm_struct *unused, struct mm_struct *next,
 	if (was_lazy)
 		WRITE_ONCE(cpu->is_lazy, 0);
 
-	if (prev == next) {
+	if (prev == next && is_global_asid(cpu->loaded_mm_asid)) {
+		/* Nothing under a global ASID is stale. */
+		return;
+	} else if (prev == next && mm_needs_global_asid(next, cpu->loaded_mm_asid)) {
+		/* invlpgb.h: what the slot held is for nobody any more. */
+		new_asid = mm_global_asid(next);
+		need_flush = false;
+	} else if (prev == next) {
 		BUG_ON(cpu->ctxs[cpu->loaded_mm_asid].ctx_id != next->context.ctx_id);
 		/* Another thread of the same process: the bit has been set all along. */
 		if (!was_lazy)
@@ -209,8 +217,10 @@ void switch_mm_irqs_off(struct mm_struct *unused, struct mm_struct *next,
 	}
 	load_new_mm_cr3(next, new_asid, need_flush);
 
-	WRITE_ONCE(cpu->loaded_mm, next);
 	cpu->loaded_mm_asid = new_asid;
+	if (broadcast_flush_enabled())
+		WRITE_ONCE(cpu->shared_asid, new_asid);
+	WRITE_ONCE(cpu->loaded_mm, next);
 }
 
 void enter_lazy_tlb(struct mm_struct *mm, struct task_struct *tsk)

@@ -40,7 +40,8 @@ void arch_cpu_online(void);
 
 /* mm is zero but for its pgd. 0 (never fails here). */
 int init_new_context(struct task_struct *tsk, struct mm_struct *mm);
-#define destroy_context(mm) ((void)(mm))
+#define destroy_context(mm) mm_free_global_asid(mm)
+void mm_free_global_asid(struct mm_struct *mm); /* invlpgb.h */
 #define arch_exit_mmap(mm) ((void)(mm))
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86: flushing, here and by interrupt elsewhere. Contract in tlbflush.h. */
 #include "tlbflush.h"
+#include "invlpgb.h"
 #include "mmu_context.h"
 
 KNOB_BOOL(x86_invpcid, "x86.invpcid", KNOB_HW, 1,
@@ -80,7 +81,7 @@ static void flush_tlb_func(const struct flush_tlb_info *f)
 {
 	struct arch_cpu *cpu = &this_cpu()->arch;
 	struct mm_struct *loaded_mm = READ_ONCE(cpu->loaded_mm);
-	struct tlb_context *ctx = &cpu->ctxs[cpu->loaded_mm_asid];
+	struct tlb_context *ctx;
 	bool local = smp_processor_id() == f->initiating_cpu;
 	u64 mm_tlb_gen;
 
@@ -92,6 +93,11 @@ static void flush_tlb_func(const struct flush_tlb_info *f)
 	}
 	if (loaded_mm == kernel()->init_mm)
 		return;
+	if (mm_needs_global_asid(loaded_mm, cpu->loaded_mm_asid))
+		switch_mm_irqs_off(NULL, loaded_mm, NULL);
+	if (is_global_asid(cpu->loaded_mm_asid))
+		return;
+	ctx = &cpu->ctxs[cpu->loaded_mm_asid];
 	BUG_ON(ctx->ctx_id != loaded_mm->context.ctx_id);
 
 	/*
@@ -156,9 +162,10 @@ static bool should_flush_tlb(u32 cpu, const struct flush_tlb_info *info)
 }
 
 /* Flush every CPU of the mask that needs it, this one included. */
-static void flush_tlb_multi(const struct cpumask *mask, struct flush_tlb_info *info)
+void flush_tlb_multi(const struct cpumask *mask, struct flush_tlb_info *info)
 {
-	bool all = info->freed_tables && knob(x86_freed_tables_lazy_ipi);
+	bool all = (info->freed_tables && knob(x86_freed_tables_lazy_ipi)) ||
+		   mm_in_asid_transition(info->mm);
 	u32 this = smp_processor_id();
 	bool self = false, others = false;
 	u64 targets[NR_CPUS / 64];
@@ -219,8 +226,11 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end, u32 stride_shi
 	 */
 	info.new_tlb_gen = atomic64_inc_return(&mm->context.tlb_gen);
 
-	if (cpumask_any_but(mm_cpumask(mm), info.initiating_cpu)) {
+	if (mm_global_asid(mm)) {
+		broadcast_tlb_flush(&info);
+	} else if (cpumask_any_but(mm_cpumask(mm), info.initiating_cpu)) {
 		flush_tlb_multi(mm_cpumask(mm), &info);
+		consider_global_asid(mm);
 	} else if (READ_ONCE(this_cpu()->arch.loaded_mm) == mm) {
 		local_irq_save(flags);
 		flush_tlb_func(&info);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The LRU, as far as its lock is concerned. lru.c.
+ *
+ * A new page waits in a batch of its CPU, which holds a reference, and goes to its node's LRU
+ * with the others of the batch, under the node's lock, when the batch is full or somebody
+ * drains it. A page on the LRU that is freed is taken off it, under the lock again. Nothing
+ * here reclaims, so the lists are left out: what is there is the lock, the time in it
+ * (lru_move), and the reference.
+ *
+ * mm.lru=none, the default: no LRU; its time is part of page_alloc and page_free. With drain,
+ * a zap for madvise drains the batch first, as Linux did to 6.13: each madvise then takes
+ * the lock, and takes it again for each page that it frees. With batch, it does not.
+ */
+#ifndef CORE_MM_LRU_H
+#define CORE_MM_LRU_H
+
+#include "mm/page.h"
+
+enum { LRU_NONE, LRU_DRAIN, LRU_BATCH };
+
+static inline bool lru_enabled(void)
+{
+	return knob(mm_lru) != LRU_NONE;
+}
+
+/* A page that was just mapped or put into the page cache; takes a reference. */
+void lru_cache_add(struct page *page);
+/* This CPU's batch. */
+void lru_add_drain(void);
+/* A page without references, on the LRU. */
+void lru_del(struct page *page);
+
+#endif
