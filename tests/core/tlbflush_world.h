@@ -26,7 +26,7 @@ struct knob_setting {
 	s64 value;
 };
 
-#define WORLD_KNOBS 4
+#define WORLD_KNOBS 8
 
 struct world {
 	struct fake_machine *fm;

@@ -280,11 +280,14 @@ static void test_pti_crossings(void **state)
 #define M_CPUS 4
 #define M_MMS 8
 #define M_PAGES 40
+/* INVLPGBs of a CPU since its last TLBSYNC. */
+#define M_PENDING 64
 
 struct model {
 	struct mm_struct *mm[M_MMS];
 	u32 version[M_MMS][M_PAGES];
-	bool pcid, pti;
+	bool pcid, pti, broadcast;
+	u32 broadcasts;			/* TLBSYNCs */
 	struct world *w;
 	u64 rnd;			/* of the interleaving */
 	u32 busy;			/* CPUs that wait for their own IPIs */
@@ -293,14 +296,20 @@ struct model {
 		int mm;			/* -1: init_mm */
 		u32 pcid;
 		bool user, lazy;
-		/* by PCID: 0-7 kernel's, 8-15 user's. 0: no entry */
+		struct fake_event pending[M_PENDING];
+		u32 nr_pending;
+		/* by PCID: 0-7 kernel's, 8-15 user's or global ASIDs'. 0: no entry */
 		u32 version[16][M_PAGES];
 		int owner[16][M_PAGES];
 	} cpu[M_CPUS];
 };
 
-static u32 pcid_index(u64 pcid)
+static u32 pcid_index(const struct model *m, u64 pcid)
 {
+	if (m->broadcast) {
+		assert_true(pcid < 16);
+		return (u32)pcid;
+	}
 	assert_true((pcid & 0x7ff) < 8);
 	return (u32)((pcid & 7) | (pcid >> 11) << 3);
 }
@@ -316,13 +325,35 @@ static void model_cr3(struct model *m, u32 cpu, u64 cr3, bool flush)
 	for (int i = 0; i < M_MMS; i++)
 		if (m->mm[i]->pgd_pfn == pfn)
 			m->cpu[cpu].mm = i;
-	m->cpu[cpu].pcid = pcid_index(cr3 & 0xfff);
+	m->cpu[cpu].pcid = pcid_index(m, cr3 & 0xfff);
 	if (!flush)
 		return;
 	if (m->pcid)
 		memset(m->cpu[cpu].version[m->cpu[cpu].pcid], 0, sizeof(u32) * M_PAGES);
 	else
 		memset(m->cpu[cpu].version, 0, sizeof(m->cpu[cpu].version));
+}
+
+/* Whatever the PCID means on each CPU. */
+static void model_invlpgb(struct model *m, const struct fake_event *ev)
+{
+	u32 pcid = (u32)(ev->b >> 16 & 0xfff), first = 0, n = M_PAGES;
+
+	if (ev->a & MACH_X86_INVLPGB_VA) {
+		first = (u32)(((ev->a & ~0xfffUL) - HINT) >> 12);
+		n = (ev->c & 0xffff) + 1;
+	}
+	for (u32 cpu = 0; cpu < M_CPUS; cpu++)
+		for (u32 page = first; page < first + n && page < M_PAGES; page++)
+			m->cpu[cpu].version[pcid_index(m, pcid)][page] = 0;
+}
+
+static void model_tlbsync(struct model *m, u32 cpu)
+{
+	for (u32 i = 0; i < m->cpu[cpu].nr_pending; i++)
+		model_invlpgb(m, &m->cpu[cpu].pending[i]);
+	m->cpu[cpu].nr_pending = 0;
+	m->broadcasts++;
 }
 
 static void model_insn(struct fake_machine *fm, const struct fake_event *ev)
@@ -337,11 +368,18 @@ static void model_insn(struct fake_machine *fm, const struct fake_event *ev)
 		break;
 	case MACH_X86_INVPCID:
 		if (page < M_PAGES)
-			m->cpu[ev->cpu].version[pcid_index(ev->b)][page] = 0;
+			m->cpu[ev->cpu].version[pcid_index(m, ev->b)][page] = 0;
 		break;
 	case MACH_X86_CR3:
 	case MACH_X86_CR3_NOFLUSH:
 		model_cr3(m, ev->cpu, ev->a, ev->op == MACH_X86_CR3);
+		break;
+	case MACH_X86_INVLPGB:
+		assert_true(m->cpu[ev->cpu].nr_pending < M_PENDING);
+		m->cpu[ev->cpu].pending[m->cpu[ev->cpu].nr_pending++] = *ev;
+		break;
+	case MACH_X86_TLBSYNC:
+		model_tlbsync(m, ev->cpu);
 		break;
 	}
 }
@@ -366,9 +404,15 @@ static bool model_use(struct model *m, u32 cpu)
 	return ok || m->cpu[cpu].lazy;
 }
 
+/* With broadcasts one of few, so that it is on all CPUs now and then. */
+static u32 model_mm(const struct model *m, u64 *rnd)
+{
+	return test_random(rnd) % (m->broadcast ? 2 : M_MMS);
+}
+
 static void model_change(struct world *w, struct model *m, u32 cpu, u64 *rnd)
 {
-	u32 mm = test_random(rnd) % M_MMS, first = test_random(rnd) % M_PAGES;
+	u32 mm = model_mm(m, rnd), first = test_random(rnd) % M_PAGES;
 	u32 n = 1 + test_random(rnd) % (M_PAGES - first), kind = test_random(rnd) % 4;
 	struct mmu_gather tlb;
 
@@ -421,7 +465,7 @@ static void model_ipi(struct fake_machine *fm, u32 target)
 
 static void model_step(struct world *w, struct model *m, u64 *rnd)
 {
-	u32 cpu = test_random(rnd) % M_CPUS, mm = test_random(rnd) % M_MMS;
+	u32 cpu = test_random(rnd) % M_CPUS, mm = model_mm(m, rnd);
 
 	switch (test_random(rnd) % 8) {
 	case 0: case 1:
@@ -442,18 +486,24 @@ static void model_step(struct world *w, struct model *m, u64 *rnd)
 	fake_log_clear(w->fm);
 }
 
-static void model_run(u32 features, u64 seed)
+/* Returns how many flushes were broadcast. */
+static u32 model_run(u32 features, u64 seed)
 {
 	const struct knob_setting knobs[] = {
 		{ KNOB_x86_pcid, features & 1 },
 		{ KNOB_x86_invpcid, features >> 1 & 1 },
 		{ KNOB_x86_pti, features >> 2 & 1 },
 		{ KNOB_x86_ipi_filter, features >> 3 & 1 },
+		{ KNOB_x86_invlpgb, features >> 4 & 1 },
+		{ KNOB_x86_broadcast_flush, features >> 4 & 1 },
+		{ KNOB_x86_invlpgb_count_max, 7 },
 	};
 	struct model *m = calloc(1, sizeof(*m));
+	u32 broadcasts;
 	struct world w;
 
-	world_create(&w, M_CPUS, 12, knobs, 4);
+	world_create(&w, M_CPUS, 12, knobs, 7);
+	m->broadcast = features >> 4 & 1;
 	m->pcid = features & 1;
 	m->pti = features >> 2 & 1;
 	for (u32 i = 0; i < M_MMS; i++) {
@@ -489,16 +539,26 @@ static void model_run(u32 features, u64 seed)
 		}
 		fake_log_clear(w.fm);
 	}
-	assert_true(m->overtaken > 100);
+	/* Interrupts are for the transition only. */
+	assert_true(m->overtaken > (m->broadcast ? 0 : 100));
+	assert_true(m->broadcast || !m->broadcasts);
+	broadcasts = m->broadcasts;
 	world_destroy(&w);
 	free(m);
+	return broadcasts;
 }
 
 static void test_model(void **state)
 {
+	u32 broadcasts = 0;
+
 	(void)state;
 	for (u32 features = 0; features < 16; features++)
 		model_run(features, features + 1);
+	/* With PCID, with INVPCID, without PTI; both filters. */
+	for (u64 seed = 1; seed <= 4; seed++)
+		broadcasts += model_run(0x13, seed) + model_run(0x1b, seed);
+	assert_true(broadcasts > 1000);
 }
 
 /* ---- entries ---- */
