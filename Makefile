@@ -4,6 +4,7 @@
 #	make demo	set up, build, show (FULL=1: at the thread's full size)
 #	make test	set up, build, run all tests
 #	make bench	the figures of docs/validation.md that take time
+#	make bench-peers	how fast, beside other tools: Valgrind, QEMU, SPIN
 #	make fidelity	counts beside real kernels under emulation
 #	make mutate	leave out each site of core/ in turn: which does no scenario catch?
 #	make litmus-diff	generated litmus tests beside another implementation; PROTOTYPE=DIR
@@ -25,8 +26,8 @@ B ?= build$(if $(filter-out gcc cc,$(CC)),-$(notdir $(CC)))$(if $(SANITIZE),-san
 
 export CC SANITIZE
 
-.PHONY: build demo test bench fidelity mutate litmus-diff validation install core clean
-.PHONY: setup configure
+.PHONY: build demo test bench bench-peers fidelity mutate litmus-diff validation install core
+.PHONY: clean setup configure
 
 build: configure
 	@ninja -C $(B) $(if $(V),-v,--quiet) for-build
@@ -50,6 +51,9 @@ test: setup
 bench: build
 	@ninja -C $(B) --quiet for-bench
 	@bench/run.sh $(B)
+
+bench-peers: build
+	@bench/peers.sh $(B)
 
 fidelity: build
 	@scripts/fidelity-setup.sh $(B)/fidelity
