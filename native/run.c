@@ -31,6 +31,8 @@
 /* Where in its page the pointer of page i stands: spread over cache sets. */
 #define CHASE_OFFSET(i, page_size) ((i) * 64ULL % (page_size))
 
+#define MAX_PROCESSES 256
+
 /* Of alloc(): shared with the processes that a workload creates. */
 struct native_mem {
 	struct native_mem *next;
@@ -48,7 +50,6 @@ struct native_shm {
 struct native_thread {
 	pthread_t thread;
 	pid_t pid;		/* of a process; 0: a thread */
-	struct native_thread *next; /* of native.processes */
 	void (*fn)(struct wl *w, void *arg);
 	void *arg;
 	struct wl *w;
@@ -65,7 +66,12 @@ struct native {
 	u64 chain_base;			/* atomic, to write lock: the set whose chain is built */
 	u64 chase_loads;		/* atomic */
 	pid_t main;			/* const */
-	struct native_thread *processes; /* main's, before the window */
+	/*
+	 * Main's, before the window. Here, and not in what alloc() gives: a process has only what
+	 * was mapped before it was created.
+	 */
+	u32 processes;
+	pid_t pid[MAX_PROCESSES];
 	u64 opened_cpu_ns;		/* of main and the processes, when there are any */
 	u64 closed_cpu_ns;
 	struct counters counters;
@@ -419,14 +425,17 @@ static s64 native_process_create(struct wl *w, void (*fn)(struct wl *, void *), 
 	if (cpu >= 0)
 		pin_set(n, (u32)cpu, &set);
 	/* Before the child begins to wait for words: futex(). */
-	t->next = n->processes;
-	n->processes = t;
+	if (n->processes == MAX_PROCESSES)
+		return -EAGAIN;
+	n->processes++;
 	fflush(NULL);
 	t->pid = fork();
 	if (t->pid < 0) {
-		n->processes = t->next;
+		n->processes--;
 		return -errno;
 	}
+	if (t->pid)
+		n->pid[n->processes - 1] = t->pid;
 	if (!t->pid) {
 		sched_setaffinity(0, sizeof(set), &set);
 		fn(w, arg);
@@ -457,9 +466,15 @@ static u64 all_cpu_ns(const struct native *n)
 {
 	u64 sum = 0;
 
-	for (const struct native_thread *t = n->processes; t; t = t->next)
-		sum += process_cpu_ns(t->pid);
+	for (u32 i = 0; i < n->processes; i++)
+		sum += process_cpu_ns(n->pid[i]);
 	return sum + process_cpu_ns(n->main);
+}
+
+/* Counters are of this process; another may be the one that opens or closes the window. */
+static bool counting(const struct native *n)
+{
+	return !n->setup->bare && !n->processes;
 }
 
 /* The clock is read last at the opening and first at the end. */
@@ -467,7 +482,7 @@ static void native_window_open(struct wl *w)
 {
 	struct native *n = native_of(w);
 
-	if (!n->setup->bare)
+	if (counting(n))
 		counters_begin(&n->counters);
 	getrusage(RUSAGE_SELF, &n->usage_opened);
 	n->opened_cpu_ns = all_cpu_ns(n);
@@ -481,7 +496,7 @@ static void native_window_close(struct wl *w)
 	clock_gettime(CLOCK_MONOTONIC, &n->closed);
 	n->closed_cpu_ns = all_cpu_ns(n);
 	getrusage(RUSAGE_SELF, &n->usage_closed);
-	if (!n->setup->bare)
+	if (counting(n))
 		counters_end(&n->counters);
 }
 
@@ -596,7 +611,7 @@ static void native_metrics(struct native *n, struct metrics *ms)
 		metrics_set(ms, "rusage.involuntary_switches",
 			    (double)(b->ru_nivcsw - a->ru_nivcsw));
 	}
-	if (!n->setup->bare)
+	if (counting(n))
 		counters_report(&n->counters, real_s, own_s, ms);
 }
 
@@ -716,7 +731,7 @@ static void native_counted(const struct run_setup *setup, struct metrics *metric
 		return;
 	if (counters_open_trace(&n->counters)) {
 		native_run_main(n);
-		if (!native_stopping(&n->w) && !n->w.failed && n->w.ops_done)
+		if (counting(n) && !native_stopping(&n->w) && !n->w.failed && n->w.ops_done)
 			metrics_set(metrics, "trace.tlb_flush_per_op",
 				    (double)n->counters.value[0] /
 				    (double)n->w.ops_done);

@@ -78,7 +78,8 @@ cat <<EOF
 
 Made by \`make validation\` (scripts/validation.sh); do not edit.
 Host: $(host).
-Simulated figures are the same on any host; host times, and the last two sections, are not.
+Simulated figures are the same on any host; host times, and the sections on this host, on speed and on
+native runs, are not.
 
 A figure that costs were fitted to is not predicted by the model, and is marked so.
 
@@ -130,6 +131,19 @@ for test in end levels; do
 	echo '```'
 	echo
 done
+cat <<'EOF'
+## Published figures, all of them
+
+EOF
+show "$build/tlblab" validate --ranges
+cat <<'EOF'
+## This host beside a model of it
+
+EOF
+# On a loaded host it refuses, and that is what is shown.
+may='0 2'
+show "$build/tlblab" validate --native
+may=0
 cat <<'EOF'
 ## Counts beside real kernels
 

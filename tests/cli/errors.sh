@@ -43,6 +43,9 @@ bad 'tlblab: no command "rnu"; the nearest is "run"' rnu
 bad 'tlblab: no command "lst"; the nearest is "list"' help lst
 bad 'tlblab: nothing to list under "machine"; the nearest is "machines"' list machine
 bad 'tlblab: run what? *' run
+bad 'tlblab: calibrate takes no argument, but "it" was given' calibrate it
+bad 'tlblab: -o host: expected a name that ends in .yaml' calibrate -o host
+bad 'tlblab: no section "S99" of published figures' validate S99
 bad 'tlblab: no workload "mmap9"; the nearest is "mmap8"' run mmap9
 bad 'tlblab: run takes one workload, not also "mmap5"' run mmap8 mmap5
 bad 'tlblab: no machine "arm64-64"; the nearest is "arm64-46"' run mmap8 -m arm64-64

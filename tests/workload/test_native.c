@@ -185,6 +185,50 @@ static void test_stop(void **state)
 }
 
 /* A mapping that no process can have: told, not crashed. */
+/* A page that is given back must read as zero, or the workload fails; in whichever process. */
+static void test_tlb_flush2(void **state)
+{
+	(void)state;
+	for (u32 processes = 0; processes < 2; processes++) {
+		prepare(&workload_tlb_flush2, 3);
+		set("iterations", 2);
+		set("size", 16 << 12);
+		set("by", processes);
+		run(RUN_OK);
+		expect("ops", 3 * 2 * 16);
+		/* Processes have their CPU time in one sum. */
+		assert_int_equal(get("cpu_s") != NULL, processes);
+		assert_int_equal(get("sys_s") == NULL, processes);
+	}
+}
+
+static void test_probe(void **state)
+{
+	const struct wl_param *p = workload_probe.params;
+	u32 n = 0;
+
+	(void)state;
+	while (strcmp(p->name, "what"))
+		p++;
+	for (; p->values[n]; n++) {
+		bool two = !strcmp(p->values[n], "line") || !strcmp(p->values[n], "sleep");
+
+		prepare(&workload_probe, two ? 2 : 1);
+		set("what", n);
+		set("pages", 4);
+		set("iterations", 4);
+		run(RUN_OK);
+		expect("ops", 4);
+	}
+	assert_true(n >= 20);
+	/* The clock alone. */
+	prepare(&workload_probe, 1);
+	setup.bare = true;
+	run(RUN_OK);
+	expect_above("cpu_s", 0);
+	assert_null(get("rusage.minor_faults"));
+}
+
 static void test_failure(void **state)
 {
 	(void)state;
@@ -206,6 +250,8 @@ int main(void)
 		cmocka_unit_test(test_ebizzy),
 		cmocka_unit_test(test_shm_attach),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_tlb_flush2),
+		cmocka_unit_test(test_probe),
 		cmocka_unit_test(test_failure),
 	};
 

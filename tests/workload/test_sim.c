@@ -460,6 +460,65 @@ static void test_intervals(void **state)
 	free(l);
 }
 
+
+/*
+ * Threads flush each other's TLBs for each page; processes only their own. With INVLPGB the
+ * interrupts go away, but for those until it is begun.
+ */
+static void test_tlb_flush2(void **state)
+{
+	struct lab *l;
+	double ipis;
+
+	(void)state;
+	l = lab_make("milan-36", "6.12", &workload_tlb_flush2, 4);
+	l->setup.pin = true;
+	set(l, "iterations", 2);
+	assert_int_equal(run(l), RUN_OK);
+	assert_true(get(l, "ops") == 4 * 2 * 256);
+	assert_true(get(l, "vmstat.pgfault") == 2 * get(l, "ops"));
+	ipis = get(l, "flush.ipi");
+	assert_true(ipis > 2 * get(l, "ops"));
+
+	set(l, "by", 1);
+	assert_int_equal(run(l), RUN_OK);
+	assert_true(get(l, "ops") == 4 * 2 * 256);
+	assert_true(get(l, "flush.ipi") == 0);
+
+	set(l, "by", 0);
+	knob(l, "x86.broadcast_flush", "on");
+	assert_int_equal(run(l), RUN_OK);
+	assert_true(get(l, "asid.global") == 1);
+	assert_true(get(l, "flush.ipi") < ipis / 5);
+	assert_true(get(l, "flush.invlpgb") > get(l, "ops") / 2);
+	assert_true(get(l, "flush.invlpgb") == get(l, "flush.tlbsync"));
+	free(l);
+}
+
+/* The LRU's lock takes time, with drains or without. */
+static void test_lru(void **state)
+{
+	static const char *const values[] = { "none", "batch", "drain" };
+	double s = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		struct lab *l = lab_make("milan-36", "6.12", &workload_tlb_flush2, 4);
+
+		l->setup.pin = true;
+		set(l, "iterations", 2);
+		set(l, "by", 1);
+		knob(l, "mm.lru", values[i]);
+		assert_int_equal(run(l), RUN_OK);
+		assert_true(get(l, "ops") == 4 * 2 * 256);
+		if (i)
+			assert_true(get(l, "sys_s") > 1.1 * s);
+		else
+			s = get(l, "sys_s");
+		free(l);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -477,6 +536,8 @@ int main(void)
 		cmocka_unit_test(test_no_huge_pages),
 		cmocka_unit_test(test_shm_attach_refill),
 		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_tlb_flush2),
+		cmocka_unit_test(test_lru),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
