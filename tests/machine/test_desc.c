@@ -200,7 +200,7 @@ static const struct {
 	  "kind: estimate, range: [0.28, 0.44], group: sigma",
 	  "costs.dvm_va.group: only fitted costs have one" },
 	{ "kind: fitted, range: [0.28, 0.44], group: sigma", "kind: guess",
-	  "costs.dvm_va.kind: expected one of published, derived, fitted, estimate, "
+	  "costs.dvm_va.kind: expected one of published, derived, fitted, estimate, measured, "
 	  "not \"guess\"" },
 	{ "  dvm_va: {", "  cr3: {", "costs.cr3: arm64 has no such cost" },
 	{ "  dvm_va: {", "  line_smt: {", "costs.dvm_va: missing; arm64 machines of this "
