@@ -122,7 +122,7 @@ bool xupdate_spontaneous(struct xworld *w, u32 off)
 	if (new == val)
 		return false;
 	if (unlikely(w->events))
-		xev(w, XAGENT_RCU, 0, 0, NULL, "%s is marked accessed, with no access",
+		xev(w, XAGENT_MACHINE, 0, 0, NULL, "%s is marked accessed, with no access",
 		    xname_word(w, off, name));
 	xmem_append(w, XCPU_NONE, off, 8, new, NULL);
 	return true;

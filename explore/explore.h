@@ -141,8 +141,9 @@ enum xagent_kind {
 	XAGENT_THREAD,		/* index: thread */
 	XAGENT_DRAIN,		/* index: CPU * lanes + lane: its oldest buffered store there;
 				 * one lane where stores do not overtake */
-	XAGENT_IRQ,		/* index: CPU: take a pending interrupt */
-	XAGENT_RCU,		/* a grace period ends */
+	XAGENT_IRQ,		/* index: CPU: take a pending interrupt, then each step of
+				 * its handler; the CPU's thread cannot move meanwhile */
+	XAGENT_MACHINE,		/* in stories only: what the machine does unasked */
 };
 
 /*
@@ -160,16 +161,25 @@ enum xobj_class {
 	XOBJ_THREAD,	/* id: thread: block and wake */
 	XOBJ_IRQ,	/* id: CPU: its pending interrupts */
 	XOBJ_TLB,	/* id: CPU: what it may hold (x86, local forms) */
-	XOBJ_BCAST,	/* id 0: broadcast invalidations and their completion; id 1:
-			 * the order of all writes (xworld_set_write_order()) */
-	XOBJ_FRAME,	/* id: frame: its contents, being free or not */
+	XOBJ_BCAST,	/* id 0: broadcast invalidations and their completion */
+	XOBJ_FRAME,	/* id: frame: its contents, being free or not; with XOBJ_FRAME_LIFE,
+			 * of tables: only the latter */
 	XOBJ_ALLOC,	/* id 0: allocator */
-	XOBJ_RCU,	/* id 0 */
-	XOBJ_MODE,	/* id: CPU: user or kernel mode, what an interrupt breaks in on */
+	XOBJ_RCU,	/* id: CPU: its critical sections; XOBJ_RCU_CALLS + CPU: callbacks */
+	XOBJ_MODE,	/* id: CPU, and one of XMODE_*: user or kernel mode; in a handler; on
+			 * weak machines, its views, which handlers change too */
+	XOBJ_OWN,	/* id: as XOBJ_WORD, or a lock: stores of a CPU's thread, for that CPU's
+			 * handlers */
 	XOBJ_WRITTEN,	/* id: offset / 8: the visible value; all writes, and walks */
+	XOBJ_ORDER,	/* the order of all writes (xstep.orders) */
 	XOBJ_ALL,	/* meets every object of every other step; write is set */
 };
 
+#define XOBJ_FRAME_LIFE	(1U << 16)
+#define XOBJ_RCU_CALLS	64
+#define XMODE_USER	0
+#define XMODE_HANDLER	64
+#define XMODE_VIEWS	128
 #define XOBJ_WORD_CPU	24	/* shift; CPUs above the fourth share */
 
 struct xobj {
@@ -178,12 +188,22 @@ struct xobj {
 	u32 id : 26;
 };
 
-#define XFOOTPRINT_MAX 12
+#define XFOOTPRINT_MAX 24
+#define XNO_CPU 0xff
 
 struct xstep {
 	u16 agent_kind, agent_index;
 	u16 site_kind;			/* enum mach_site_kind */
-	u16 nr_obj;
+	u8 cpu;				/* it belongs to; XNO_CPU: to none */
+	u8 handler;			/* of an interrupt handler that is under way */
+	/*
+	 * Weak memory puts all writes in one order, and views are places in it: so the
+	 * order of two writes to different words can matter to a third CPU that sees one
+	 * of them. The step takes a place in that order. What others never touch can be
+	 * anywhere.
+	 */
+	u8 orders;
+	u8 nr_obj;
 	const struct mach_site *site;
 	struct xobj obj[XFOOTPRINT_MAX];
 };
@@ -203,12 +223,15 @@ enum xchoice_kind {
 
 #define XPICK_STOP (~0U)	/* give this execution up (it is redundant) */
 
+#define XREPEAT_ASK (~0U)
+
 /*
- * pick: which of the n enabled agents moves; called before every step, so that a search
+ * repeat (may be NULL): the agent that moves next, by its id, if that is known and can
+ * move; else XREPEAT_ASK, and pick is asked. pick: which of the n enabled agents moves; called before every step, so that a search
  * sees them all, also when n is 1; enabled[] is sorted by agent id
- * and holds what each would do. running is the index of the thread that
- * moved last (drains and grace periods in between do not change it; an interrupt makes
- * it the interrupted one), or n when it cannot move (then switching is no preemption). choose: one of n
+ * and holds what each would do. running is the index of the
+ * thread or handler that can move on the CPU that moved last (drains and grace periods
+ * in between do not count), or n when there is none (then switching is no preemption). choose: one of n
  * values. Called on any stack of the world (of MACH_STACK_SIZE): keep frames
  * below 64 KiB, and do not leave by longjmp().
  */
@@ -216,6 +239,7 @@ struct xchooser {
 	u32 (*pick)(void *ctx, const struct xstep *enabled, u32 n, u32 running);
 	u32 (*choose)(void *ctx, enum xchoice_kind kind, u32 n);
 	void *ctx;
+	u32 (*repeat)(void *ctx);
 };
 
 /* ---- the world ---- */
@@ -257,14 +281,6 @@ void xworld_drop_ops(struct xworld *w, const u64 mask[XMAX_THREADS]);
 void xworld_skip_site(struct xworld *w, const struct mach_site *site);
 /* Store buffers may let stores overtake (arm64, POWER); on by default. */
 void xworld_set_overtaking(struct xworld *w, bool on);
-/*
- * Weak memory puts all writes in one order, and views are places in it: so the order of
- * two writes to different words can matter to a third CPU that sees one of
- * them, even if no step conflicts. On: every two visible writes conflict, which is exact
- * and dear; for litmus tests. Off by default: a reduction may then miss outcomes
- * that need three CPUs and ordering by dependency alone.
- */
-void xworld_set_write_order(struct xworld *w, bool exact);
 void xworld_set_step_limit(struct xworld *w, u32 steps);
 
 /* One execution, from the start. events may be NULL; *nr_events in: room. */

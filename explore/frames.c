@@ -124,6 +124,21 @@ static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
 	}
 }
 
+static void describe_alloc(struct xworld *w, struct xthr *t)
+{
+	const struct xcpu *c = xcpu_of(w, t);
+	u32 order = (u32)t->describe.a;
+
+	xstep_clear(&t->step);
+	if (!order && c->nr_pool)
+		xstep_add(&t->step, XOBJ_FRAME, c->pool[c->nr_pool - 1], true);
+	else if (w->a->nr_free >> order)
+		xstep_add(&t->step, XOBJ_ALLOC, 0, true);
+	else
+		xstep_all(&t->step);	/* from another CPU's pool */
+	xstep_order(w, &t->step);
+}
+
 u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -136,13 +151,7 @@ u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
-		if (!order && c->nr_pool)
-			xstep_add(&t->step, XOBJ_FRAME, c->pool[c->nr_pool - 1], true);
-		else if (w->a->nr_free >> order)
-			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
-		else
-			xstep_all(&t->step);	/* from another CPU's pool */
-		xstep_order(w, &t->step);
+		xstep_describe(w, t, describe_alloc, order, 0);
 		xpark(w, t, XWHY_STEP);
 		if ((gfp & MACH_GFP_ATOMIC) && xchoose(w, XCHOICE_ALLOC, 2)) {
 			xev_t(w, t, site, "allocation fails");
@@ -199,10 +208,15 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
 		for (u32 i = 0; i < 1U << order && i < XFOOTPRINT_MAX; i++)
 			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn + i, true);
+		if (f->table)
+			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn | XOBJ_FRAME_LIFE, true);
 		for (u32 i = 0; i < w->nr_cpus; i++) {
 			xstep_add(&t->step, XOBJ_TLB, i, false);
-			xstep_add(&t->step, XOBJ_MODE, i, false);
+			xstep_mode(w, t, i);
 		}
+		if (order)
+			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
+		xstep_order(w, &t->step);
 		xpark(w, t, XWHY_STEP);
 	}
 	if (!f->used || f->order != order) {

@@ -207,7 +207,7 @@ void xmem_drain_footprint(const struct xworld *w, u32 cpu, u32 i, struct xstep *
 	if (st->kind == XSTORE_UNLOCK)
 		xstep_add(s, XOBJ_LOCK, st->off / 8, true);
 	else
-		xmem_store_footprint(w, cpu, st->off, s);
+		xmem_store_footprint(w, st->handler ? XNOBODY : cpu, st->off, s);
 }
 
 /*
@@ -288,11 +288,11 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 		return;
 	}
 	XASSERT(c->nr_sb < XMAX_SB);
-	xlearn_store(w, &w->a->thr[c->cur], st->off);
 	if (st->kind != XSTORE_UNLOCK) {
 		mem_write(w, xword_get(w, st->off, st->size), st->size, st->val);
 	}
 	c->sb[c->nr_sb] = entry;
+	c->sb[c->nr_sb].handler = !!c->irq_depth;
 	c->sb[c->nr_sb++].lane = c->next_lane;
 	c->next_lane = (u8)((c->next_lane + 1U) % w->lanes);
 }
@@ -353,6 +353,8 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	/* Its own store, if one waits, may have drained and been overwritten by then. */
 	xstep_begin(t, site, MACH_SITE_LOAD);
 	xstep_load(&t->step, t->cpu, off);
+	if (xcpu_of(w, t)->irq_depth)
+		xstep_own(w, &t->step, t->cpu, off, false);
 	/* An acquire does not take it from the buffer. */
 	if (w->weak && order != MACH_RELAXED && xmem_forward(w, t->cpu, off))
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
@@ -372,6 +374,22 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	xev_t(w, t, site, "load %s = 0x%llx", xname_word(w, off, name),
 	      (unsigned long long)val);
 	return val;
+}
+
+/*
+ * Before a store is put into the buffer. No other CPU sees that; but until it is
+ * visible, this one takes no interrupt: so handlers that care for the word come before.
+ */
+void xpark_store(struct xworld *w, struct xthr *t, u32 off, const struct mach_site *site,
+		 u32 kind)
+{
+	const struct xcpu *c = xcpu_of(w, t);
+
+	if (c->nr_sb < XMAX_SB && (w->weak || !c->irqs_on))
+		return;
+	xstep_begin(t, site, kind);
+	xstep_own(w, &t->step, t->cpu, off, true);
+	xpark_buffer(w, t, XWHY_STEP, XNEED_ROOM);
 }
 
 void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *site)
@@ -395,11 +413,12 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 	check_alive(w, t, off, true);
 	xoracle_lockset(w, t, off);
 	now = w->weak && (!w->overtake || release);
-	if (now || xcpu_of(w, t)->nr_sb == XMAX_SB) {
+	if (now) {
 		xstep_begin(t, site, MACH_SITE_STORE);
-		if (now)
-			xmem_store_footprint(w, t->cpu, off, &t->step);
-		xpark_buffer(w, t, XWHY_STEP, now ? XNEED_EMPTY : XNEED_ROOM);
+		xmem_store_footprint(w, t->cpu, off, &t->step);
+		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	} else {
+		xpark_store(w, t, off, site, MACH_SITE_STORE);
 	}
 	if (now && release) {
 		xweak_stored(w, t->cpu, off, xmem_append(w, t->cpu, off, size, st.val, site),
@@ -468,7 +487,9 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	}
 	skip = xskip(w, site);
 	xstep_begin(t, site, MACH_SITE_RMW);
-	xmem_store_footprint(w, t->cpu, off, &t->step);
+	xmem_store_footprint(w, xcpu_of(w, t)->irq_depth ? XNOBODY : t->cpu, off, &t->step);
+	xstep_load(&t->step, t->cpu, off);
+	xstep_own(w, &t->step, t->cpu, off, true);
 	if (!w->weak || order == MACH_FULL || order == MACH_RELEASE ||
 	    xmem_forward(w, t->cpu, off))
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);

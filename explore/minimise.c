@@ -33,6 +33,7 @@ struct measure {
 struct minimiser {
 	struct xworld *w;
 	struct xverdict *v;
+	bool fails_anyhow;	/* the program as it is; see there */
 	struct trace trace;	/* of the smallest so far, */
 	struct measure measure;	/* and its size */
 	struct trace trial;	/* to be followed */
@@ -65,8 +66,10 @@ struct guide {
 	struct trace *out;
 	struct measure measure;
 	u32 at;
-	u32 agent, last;	/* that moved last; the last thread */
-	bool yielded;		/* it had to wait after that */
+	u32 agent;		/* that moved last */
+	u32 cpu;		/* whose thread moved last */
+	bool moved;		/* just now, */
+	bool waits;		/* and had to wait after that */
 };
 
 /* Next agent of the trace that can move; else whoever moved last, or the first. */
@@ -86,17 +89,26 @@ static u32 guided(struct guide *g, const struct xstep *enabled, u32 n, u32 runni
 	return running < n ? running : 0;
 }
 
-/* As in systematic.h: leaving a thread that could go on is a preemption. */
+static bool by_interrupt(const struct xstep *step)
+{
+	return step->handler || step->agent_kind == XAGENT_IRQ;
+}
+
+/* As in search_systematic.c, but for leaving interrupt handlers. */
 static void count(struct guide *g, const struct xstep *enabled, u32 n, u32 i)
 {
 	u32 agent = xagent_id(enabled[i].agent_kind, enabled[i].agent_index);
 
-	if (g->agent == g->last)
-		g->yielded = step_of_agent(enabled, n, g->last) == n;
-	if (enabled[i].agent_kind == XAGENT_THREAD) {
-		g->measure.preemptions += g->last != NO_AGENT && agent != g->last &&
-					  !g->yielded;
-		g->last = agent;
+	if (g->moved) {
+		g->waits = true;
+		for (u32 k = 0; k < n; k++)
+			g->waits &= by_interrupt(&enabled[k]) || enabled[k].cpu != g->cpu;
+	}
+	g->moved = !by_interrupt(&enabled[i]);
+	if (g->moved) {
+		g->measure.preemptions += g->cpu != XNO_CPU && enabled[i].cpu != g->cpu &&
+					  !g->waits;
+		g->cpu = enabled[i].cpu;
 	}
 	g->measure.switches += agent != g->agent;
 	g->measure.steps++;
@@ -145,8 +157,8 @@ enum trial { TRIAL_SMALLER, TRIAL_ANY, TRIAL_EXACT };
 static bool try_trial(struct minimiser *m, enum trial how)
 {
 	struct guide g = { .from = &m->trial, .out = &m->out, .agent = NO_AGENT,
-			   .last = NO_AGENT, .exact = how == TRIAL_EXACT };
-	const struct xchooser chooser = { guide_pick, guide_choose, &g };
+			   .cpu = XNO_CPU, .exact = how == TRIAL_EXACT };
+	const struct xchooser chooser = { guide_pick, guide_choose, &g, NULL };
 	struct xresult result;
 	struct trace old = m->trace;
 
@@ -181,6 +193,44 @@ static bool try_search(struct minimiser *m, u32 bound, u64 schedules)
 
 /* ---- operations ---- */
 
+/* No interleaving at all: the first agent, or the last, moves as long as it can. */
+static u32 plain_pick(void *ctx, const struct xstep *enabled, u32 n, u32 running)
+{
+	const bool *last = ctx;
+
+	(void)enabled;
+	return running < n ? running : *last ? n - 1 : 0;
+}
+
+static u32 plain_choose(void *ctx, enum xchoice_kind kind, u32 n)
+{
+	(void)ctx;
+	(void)kind;
+	(void)n;
+	return 0;
+}
+
+/*
+ * An assertion is about the operations that there are: without one of them it may be wrong
+ * however they run, which tells nobody anything.
+ */
+static bool fails_anyhow(struct minimiser *m)
+{
+	struct xresult result;
+
+	if (m->v->result.rule != XRULE_ASSERT)
+		return false;
+	for (u32 i = 0; i < 2; i++) {
+		bool last = i;
+		const struct xchooser chooser = { plain_pick, plain_choose, &last, NULL };
+
+		xworld_run(m->w, &chooser, &result, NULL, NULL);
+		if (result.outcome == XOUT_VIOLATION)
+			return true;
+	}
+	return false;
+}
+
 static bool try_drop(struct minimiser *m, u32 thread, u32 op)
 {
 	u32 bound = m->measure.preemptions < RETRY_BOUND ? m->measure.preemptions : RETRY_BOUND;
@@ -188,7 +238,8 @@ static bool try_drop(struct minimiser *m, u32 thread, u32 op)
 	m->v->dropped[thread] |= 1ULL << op;
 	xworld_drop_ops(m->w, m->v->dropped);
 	trace_copy(&m->trial, &m->trace);
-	if (try_trial(m, TRIAL_ANY) || try_search(m, bound, RETRY_SCHEDULES))
+	if ((m->fails_anyhow || !fails_anyhow(m)) &&
+	    (try_trial(m, TRIAL_ANY) || try_search(m, bound, RETRY_SCHEDULES)))
 		return true;
 	m->v->dropped[thread] &= ~(1ULL << op);
 	xworld_drop_ops(m->w, m->v->dropped);
@@ -301,6 +352,7 @@ void xsearch_minimise(struct xworld *w, struct xverdict *verdict)
 	choices_copy(&m.trial.value, &verdict->choices);
 	/* What cannot be repeated is left alone. */
 	if (try_trial(&m, TRIAL_EXACT)) {
+		m.fails_anyhow = fails_anyhow(&m);
 		do {
 			smaller = drop_ops(&m);
 			smaller |= lower_bound(&m);

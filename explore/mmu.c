@@ -184,6 +184,7 @@ struct access {
 	u64 va;
 	bool write;
 	bool foreign;		/* under another root that had the same context */
+	bool describe;		/* only for its footprint: no rule is broken yet */
 	u32 n;
 	struct xtranslation out[MAX_OUTCOMES];
 };
@@ -327,13 +328,14 @@ static bool collect(struct xworld *w, const struct xpath *path, const struct xpt
 	struct xtranslation o;
 
 	if (p->kind == XPTE_TABLE) {
-		check_table(w, acc, path, p);
+		if (!acc->describe)
+			check_table(w, acc, path, p);
 		return w->stop;
 	}
 	if (!xmmu_translate(w, &acc->use, path, p, acc->write, &o))
 		return false;
 	if (acc->foreign) {
-		if (o.fault)
+		if (o.fault || acc->describe)
 			return false;
 		xviolate(w, XRULE_WRONG_CONTEXT,
 			 "cpu%u's access to 0x%llx may use a translation of another address space (frame %u), left under context %u",
@@ -394,11 +396,14 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 		const struct xtranslation *o = &acc->out[i];
 
 		/* The walker does not look into the store buffer. */
-		for (u32 j = 0; j < o->path.n; j++)
+		for (u32 j = 0; j < o->path.n; j++) {
+			xstep_add(s, XOBJ_FRAME, xframe_of(w, o->path.hop[j].off) |
+				  XOBJ_FRAME_LIFE, false);
 			if (o->update && j + 1 == o->path.n)
 				xmem_store_footprint(w, XNOBODY, o->path.hop[j].off, s);
 			else
 				xstep_look(s, o->path.hop[j].off);
+		}
 		if (o->fault) {
 			/* x86 drops what is cached for the address. */
 			if (!w->weak)
@@ -543,6 +548,42 @@ static bool live(struct xworld *w, const struct access *acc, const struct xtrans
 	return !o->fault && w->mmu->may_hold(w, &use, &o->path);
 }
 
+/*
+ * Was the entry broken (made invalid) between the two? Then each access uses the old
+ * translation or the new one, and what is stale is the other rules' business: this is
+ * what Linux does whenever a fault comes between another thread's zap and its flush. The
+ * architecture wants the invalidation in between, too, if one of them can be
+ * written; no rule here asks for it.
+ */
+static bool broken_between(const struct xworld *w, const struct xtranslation *a,
+			   const struct xtranslation *b)
+{
+	const struct xmsg *msg = w->a->msg;
+	struct xpte p;
+
+	for (u32 i = 0; i < a->path.n && i < b->path.n; i++) {
+		const struct xhop *old = &a->path.hop[i], *new = &b->path.hop[i];
+
+		if (old->off != new->off)
+			return false;
+		if (old->ts == new->ts)
+			continue;
+		if (old->ts > new->ts) {
+			const struct xhop *hop = old;
+
+			old = new;
+			new = hop;
+		}
+		for (u16 m = old->msg; m != XNIL && m != new->msg; m = msg[m].next) {
+			w->mmu->decode(w, msg[m].val, old->height, &p);
+			if (p.kind == XPTE_NONE)
+				return true;
+		}
+		return false;
+	}
+	return false;
+}
+
 /* arm64, POWER: two entries that are both live must agree on output and size. */
 static void check_conflict(struct xworld *w, struct access *acc)
 {
@@ -555,7 +596,8 @@ static void check_conflict(struct xworld *w, struct access *acc)
 
 		if (!live(w, acc, o))
 			continue;
-		if (first && (xmmu_pa(w, first, acc->va) != xmmu_pa(w, o, acc->va) ||
+		if (first && ((xmmu_pa(w, first, acc->va) != xmmu_pa(w, o, acc->va) &&
+			       !broken_between(w, first, o)) ||
 			      first->path.hop[first->path.n - 1].height !=
 				      o->path.hop[o->path.n - 1].height)) {
 			xviolate(w, XRULE_CONFLICT,
@@ -599,6 +641,19 @@ static int fault(struct xworld *w, struct xthr *t, u64 va, u32 flags)
 	return w->prog.fault ? w->prog.fault(va, flags) : MACH_SIGSEGV;
 }
 
+static void describe_access(struct xworld *w, struct xthr *t)
+{
+	struct access acc = {
+		.t = t, .va = t->describe.a, .write = t->describe.b, .describe = true,
+	};
+
+	xstep_clear(&t->step);
+	if (!xmmu_use(w, t->cpu, &acc.use))
+		return;
+	outcomes(w, &acc);
+	footprint(w, &acc, &t->step);
+}
+
 int xuser_access(u64 va, bool write, u64 *val)
 {
 	struct xstack *s = xstack();
@@ -613,10 +668,9 @@ int xuser_access(u64 va, bool write, u64 *val)
 
 		if (!xmmu_use(w, t->cpu, &acc.use))
 			return MACH_SIGSEGV;
-		outcomes(w, &acc);
 		xstep_begin(t, write ? &user_store : &user_load,
 			    write ? MACH_SITE_STORE : MACH_SITE_LOAD);
-		footprint(w, &acc, &t->step);
+		xstep_describe(w, t, describe_access, va, write);
 		xpark_buffer(w, t, XWHY_STEP, write ? XNEED_ROOM : XNEED_NONE);
 		/* An interrupt may have loaded another root. */
 		xmmu_use(w, t->cpu, &acc.use);

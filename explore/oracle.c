@@ -357,6 +357,12 @@ bool xop_begin(u32 op)
 
 	if (i < XMAX_THREADS && (w->drop[i] >> op & 1))
 		return false;
+	/* What it promises is about entries that stood before. */
+	if (w->a->phase == XPHASE_RUN) {
+		xstep_begin(s->t, NULL, MACH_SITE_SCHED);
+		xstep_add(&s->t->step, XOBJ_TLB, s->t->cpu, true);
+		xpark(w, s->t, XWHY_STEP);
+	}
 	s->t->op_time = w->a->now + 1;
 	if (unlikely(w->events) && i < w->prog.nr_threads && w->prog.op_text)
 		xev_t(w, s->t, NULL, "%s begins", w->prog.op_text(w->prog.arg, i, op));
@@ -395,7 +401,7 @@ static void promise(u64 start, u64 end, bool readonly)
 	xstep_begin(t, &site, MACH_SITE_SCHED);
 	for (u32 i = 0; i < w->nr_cpus; i++) {
 		xstep_add(&t->step, XOBJ_TLB, i, true);
-		xstep_add(&t->step, XOBJ_MODE, i, false);
+		xstep_mode(w, t, i);
 	}
 	xpark(w, t, XWHY_STEP);
 	XASSERT(w->a->nr_promises < XMAX_PROMISES);

@@ -121,7 +121,7 @@ static u32 default_choose(void *ctx, enum xchoice_kind kind, u32 n)
 
 static u32 estimate_steps(struct search *s)
 {
-	const struct xchooser chooser = { default_pick, default_choose, NULL };
+	const struct xchooser chooser = { default_pick, default_choose, NULL, NULL };
 	struct xresult result;
 
 	xworld_run(s->world, &chooser, &result, NULL, NULL);
@@ -131,7 +131,7 @@ static u32 estimate_steps(struct search *s)
 enum search_end search_pct(struct search *s)
 {
 	struct pct p = { .choices = &s->choices };
-	const struct xchooser chooser = { pct_pick, pct_choose, &p };
+	const struct xchooser chooser = { pct_pick, pct_choose, &p, NULL };
 	u64 index;
 
 	p.steps = estimate_steps(s);

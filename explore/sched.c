@@ -7,7 +7,11 @@
  * that empty a store buffer, invalidations, loads of a root, sending and
  * finishing an IPI, block and wake, frames, user accesses, crossings between user
  * and kernel mode, promises, and before interrupts are turned off (an interrupt may
- * come in between). rcu_read_lock() and turning interrupts on are none. Stores into a buffer, kalloc, and all plain C go with the step before.
+ * come in between) or on, and the ends of RCU's read sections. Stores into a buffer,
+ * kalloc, and all plain C go with the step before.
+ *
+ * A handler runs on the stack of the thread that it interrupts; its steps are those of
+ * the CPU's interrupt agent.
  *
  * Threads stay on their CPU; a CPU goes to another only when one blocks or ends,
  * through the core's context_switch() as on any machine. A program's thread that
@@ -54,10 +58,8 @@ u32 xagent_id(u32 kind, u32 index)
 		return index;
 	case XAGENT_DRAIN:
 		return XNR_THR + index;
-	case XAGENT_IRQ:
-		return XNR_THR + XDRAINS + index;
 	default:
-		return XNR_THR + XDRAINS + XMAX_CPUS;
+		return XNR_THR + XDRAINS + index;
 	}
 }
 
@@ -95,16 +97,22 @@ static bool irq_enabled(const struct xworld *w, u32 cpu)
 	const struct xthr *t = &w->a->thr[c->cur];
 
 	/* Taking one serialises. */
-	return c->nr_irqs && c->irqs_on && !c->nr_sb && t->why != XWHY_START;
+	return c->irqs_on && !c->nr_sb && t->why != XWHY_START &&
+	       (c->nr_irqs || xrcu_due(w, cpu));
 }
 
-static void irq_footprint(u32 cpu, struct xstep *s)
+/* The handler's later steps are described as any thread's. */
+static void irq_footprint(struct xworld *w, u32 cpu, struct xstep *s)
 {
 	s->site = NULL;
 	s->site_kind = MACH_SITE_IRQ;
-	s->nr_obj = 0;
+	xstep_clear(s);
 	xstep_add(s, XOBJ_IRQ, cpu, true);
-	xstep_add(s, XOBJ_MODE, cpu, true);
+	xstep_add(s, XOBJ_MODE, XMODE_HANDLER + cpu, true);
+	if (w->weak)
+		xstep_add(s, XOBJ_MODE, XMODE_VIEWS + cpu, true);
+	if (!w->a->cpu[cpu].nr_irqs)
+		xrcu_footprint(w, cpu, s);
 }
 
 static void drain_footprint(struct xworld *w, u32 index, struct xstep *s)
@@ -113,17 +121,16 @@ static void drain_footprint(struct xworld *w, u32 index, struct xstep *s)
 
 	s->site = w->a->cpu[cpu].sb[i].site;
 	s->site_kind = MACH_SITE_STORE;
-	s->nr_obj = 0;
+	xstep_clear(s);
 	xmem_drain_footprint(w, cpu, i, s);
 }
 
-static void agent(struct xstep *s, u32 kind, u32 index)
+static bool in_handler(const struct xworld *w, const struct xthr *t)
 {
-	s->agent_kind = (u16)kind;
-	s->agent_index = (u16)index;
+	return w->a->cpu[t->cpu].irq_depth;
 }
 
-#define MAX_ENABLED (XNR_THR + XDRAINS + XMAX_CPUS + 1)
+#define MAX_ENABLED (XNR_THR + XDRAINS + XMAX_CPUS)
 
 /* All agents that can move, in the order of their ids. */
 static u32 collect(struct xworld *w, u8 *kind, u8 *index)
@@ -135,7 +142,8 @@ static u32 collect(struct xworld *w, u8 *kind, u8 *index)
 		u32 i = (u32)__builtin_ctz(live);
 		struct xthr *t = &a->thr[i];
 
-		if (xcpu_of(w, t)->cur == i && thread_enabled(w, t)) {
+		if (xcpu_of(w, t)->cur == i && !in_handler(w, t) &&
+		    thread_enabled(w, t)) {
 			kind[n] = XAGENT_THREAD;
 			index[n++] = (u8)i;
 		}
@@ -147,38 +155,50 @@ static u32 collect(struct xworld *w, u8 *kind, u8 *index)
 				index[n++] = (u8)(i * w->lanes + lane);
 			}
 	for (u32 i = 0; i < w->nr_cpus; i++)
-		if (unlikely(a->cpu[i].nr_irqs) && irq_enabled(w, i)) {
+		if (unlikely(a->cpu[i].irq_depth) ?
+			    thread_enabled(w, &a->thr[a->cpu[i].cur]) :
+			    (a->cpu[i].nr_irqs || a->nr_rcu) && irq_enabled(w, i)) {
 			kind[n] = XAGENT_IRQ;
 			index[n++] = (u8)i;
 		}
-	if (unlikely(a->nr_rcu) && xrcu_ready(w)) {
-		kind[n] = XAGENT_RCU;
-		index[n++] = 0;
-	}
 	return n;
+}
+
+static void thread_step(struct xworld *w, struct xthr *t, struct xstep *s)
+{
+	if (t->describe.fn)
+		t->describe.fn(w, t);
+	*s = t->step;
+	/* On weak machines a handler changes what its CPU's thread has seen. */
+	if (w->weak)
+		xstep_add(s, XOBJ_MODE, XMODE_VIEWS + t->cpu, in_handler(w, t));
+	s->cpu = t->cpu;
+	s->handler = in_handler(w, t);
 }
 
 static void describe(struct xworld *w, struct xstep *s, u32 kind, u32 index)
 {
+	struct xcpu *c = &w->a->cpu[kind == XAGENT_IRQ ? index : 0];
+
+	s->handler = false;
+	s->cpu = (u8)index;
 	switch (kind) {
 	case XAGENT_THREAD:
-		*s = w->a->thr[index].step;
+		thread_step(w, &w->a->thr[index], s);
 		break;
 	case XAGENT_DRAIN:
+		s->cpu = (u8)(index / w->lanes);
+		s->handler = !!w->a->cpu[s->cpu].irq_depth;
 		drain_footprint(w, index, s);
 		break;
-	case XAGENT_IRQ:
-		irq_footprint(index, s);
-		break;
 	default:
-		s->site = NULL;
-		s->site_kind = MACH_SITE_RCU;
-		s->nr_obj = 0;
-		xstep_add(s, XOBJ_RCU, 0, true);
-		for (u32 i = 0; i < w->nr_cpus; i++)
-			xstep_add(s, XOBJ_IRQ, i, true);
+		if (c->irq_depth)
+			thread_step(w, &w->a->thr[c->cur], s);
+		else
+			irq_footprint(w, index, s);
 	}
-	agent(s, kind, index);
+	s->agent_kind = (u16)kind;
+	s->agent_index = (u16)index;
 }
 
 /* Which of the n agents moves; n: stop. One alone is picked too: searches see each step. */
@@ -190,7 +210,8 @@ static u32 pick(struct xworld *w, const u8 *kind, const u8 *index, u32 n)
 	enabled[0].nr_obj = 0;
 	for (i = 0; i < n; i++) {
 		describe(w, &enabled[i], kind[i], index[i]);
-		if (xagent_id(kind[i], index[i]) == w->a->last_agent)
+		if ((kind[i] == XAGENT_THREAD || enabled[i].handler) &&
+		    kind[i] != XAGENT_DRAIN && enabled[i].cpu == w->a->last_cpu)
 			running = i;
 	}
 	i = w->chooser->pick(w->chooser->ctx, enabled, n, running);
@@ -203,50 +224,75 @@ static u32 pick(struct xworld *w, const u8 *kind, const u8 *index, u32 n)
 	return i;
 }
 
+struct mover {
+	u8 kind, index;
+};
+
+/* The inverse of xagent_id(). */
+static struct mover mover_of(u32 agent)
+{
+	if (agent < XNR_THR)
+		return (struct mover){ XAGENT_THREAD, (u8)agent };
+	agent -= XNR_THR;
+	if (agent < XDRAINS)
+		return (struct mover){ XAGENT_DRAIN, (u8)agent };
+	return (struct mover){ XAGENT_IRQ, (u8)(agent - XDRAINS) };
+};
+
+/* False: this execution, or phase, is over. */
+static bool next_mover(struct xworld *w, struct mover *m)
+{
+	u8 kind[MAX_ENABLED], index[MAX_ENABLED];
+	u32 agent = XREPEAT_ASK, n, i;
+
+	if (w->stop || w->booting)
+		return false;
+	if (w->chooser->repeat)
+		agent = w->chooser->repeat(w->chooser->ctx);
+	if (agent != XREPEAT_ASK) {
+		*m = mover_of(agent);
+		return true;
+	}
+	n = collect(w, kind, index);
+	if (!n)
+		return false;
+	i = pick(w, kind, index, n);
+	if (i == n)
+		return false;
+	*m = (struct mover){ kind[i], index[i] };
+	return true;
+}
+
 /*
  * Take machine steps until a thread's turn comes. NULL: this execution, or
  * phase, is over.
  */
 static struct xthr *sched(struct xworld *w)
 {
-	u8 kind[MAX_ENABLED], index[MAX_ENABLED];
+	struct xarena *a = w->a;
 	struct xthr *t;
+	struct mover m;
 	u32 cpu;
 
-	for (;;) {
-		u32 n = w->stop || w->booting ? 0 : collect(w, kind, index), i;
-
-		if (!n)
-			return NULL;
-		i = pick(w, kind, index, n);
-		if (i == n)
-			return NULL;
-		if (kind[i] == XAGENT_THREAD)
-			w->a->last_agent = index[i];
-		if (++w->a->step > w->step_limit && w->a->phase == XPHASE_RUN) {
+	while (next_mover(w, &m)) {
+		if (++a->step > w->step_limit && a->phase == XPHASE_RUN) {
 			xviolate(w, XRULE_LIVELOCK, "no end after %u steps", w->step_limit);
 			return NULL;
 		}
-		switch (kind[i]) {
+		switch (m.kind) {
 		case XAGENT_DRAIN:
-			cpu = index[i] / w->lanes;
-			xmem_drain_one(w, cpu, xmem_drainable(w, cpu, index[i] % w->lanes));
+			cpu = m.index / w->lanes;
+			xmem_drain_one(w, cpu, xmem_drainable(w, cpu, m.index % w->lanes));
 			break;
-		case XAGENT_RCU:
-			xev(w, XAGENT_RCU, 0, 0, NULL, "a grace period ends");
-			xrcu_end(w);
-			break;
-		case XAGENT_IRQ:
-			t = &w->a->thr[w->a->cpu[index[i]].cur];
-			w->a->last_agent = (u32)(t - w->a->thr);
-			t->go = XGO_IRQ;
-			return t;
 		default:
-			t = &w->a->thr[index[i]];
-			t->go = XGO_STEP;
+			t = &a->thr[m.kind == XAGENT_IRQ ? a->cpu[m.index].cur : m.index];
+			t->go = m.kind == XAGENT_IRQ && !in_handler(w, t) ? XGO_IRQ :
+									    XGO_STEP;
+			a->last_cpu = t->cpu;
 			return t;
 		}
 	}
+	return NULL;
 }
 
 /* To whoever moves next, from the stack of `from` (NULL: the host's). */
@@ -260,73 +306,11 @@ static void leave(struct xworld *w, struct xthr *from)
 	coro_switch(from ? &from->coro : &w->host, next ? &next->coro : &w->host);
 }
 
-/* ---- what footprints must say of what comes after the step ---- */
-
-/*
- * An interrupt taken before a step puts its handler before it; the handler's steps are
- * then of the same agent, so no conflict with them is ever looked for. So a step that
- * touches what handlers touch conflicts with taking an interrupt (MODE), and so does
- * every user access. What handlers touch is learnt, over all executions of
- * this world, xworld_create() beginning with some; only footprints depend on it.
- */
-static u32 learn_bit(u64 x)
-{
-	return (u32)(xmix(x) % XLEARN);
-}
-
-static void learn(u64 *set, u64 x)
-{
-	u32 bit = learn_bit(x);
-
-	set[bit / 64] |= 1ULL << (bit % 64);
-}
-
-static bool learnt(const u64 *set, u64 x)
-{
-	u32 bit = learn_bit(x);
-
-	return set[bit / 64] >> (bit % 64) & 1;
-}
-
-/* A word is a word, whoever reads or writes it. */
-static u64 object_key(struct xobj o)
-{
-	if (o.cls == XOBJ_WORD || o.cls == XOBJ_WRITTEN)
-		return o.id & ((1U << XOBJ_WORD_CPU) - 1);
-	return (u64)o.cls << 32 | o.id;
-}
-
-void xlearn_store(struct xworld *w, const struct xthr *t, u32 off)
-{
-	const struct xcpu *c = xcpu_of(w, t);
-	struct xobj word = { .cls = XOBJ_WORD, .id = off / 8 };
-
-	if (c->irq_depth)
-		learn(w->irq_objects, object_key(word));
-}
-
-static void add_hidden(struct xworld *w, struct xthr *t)
-{
-	struct xcpu *c = xcpu_of(w, t);
-	bool meets = t->ctx == MACH_CTX_USER;
-
-	if (c->irq_depth) {
-		for (u32 i = 0; i < t->step.nr_obj; i++)
-			learn(w->irq_objects, object_key(t->step.obj[i]));
-		xstep_add(&t->step, XOBJ_MODE, t->cpu, false);
-	} else if (c->irqs_on) {
-		for (u32 i = 0; i < t->step.nr_obj && !meets; i++)
-			meets = learnt(w->irq_objects, object_key(t->step.obj[i]));
-		if (meets)
-			xstep_add(&t->step, XOBJ_MODE, t->cpu, false);
-	}
-}
-
 void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
 {
 	t->why = (u8)why;
-	add_hidden(w, t);
 	for (;;) {
+		struct xdescribe describe;
 		struct xstep step;
 		u32 need;
 
@@ -334,10 +318,12 @@ void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
 		if (t->go != XGO_IRQ)
 			break;
 		step = t->step;
+		describe = t->describe;
 		need = t->need;
 		t->need = XNEED_NONE;
 		xirq_run(w, t);
 		t->step = step;
+		t->describe = describe;
 		t->need = (u8)need;
 		t->why = (u8)why;
 	}
@@ -399,6 +385,18 @@ void xthread_make_ready(struct xworld *w, struct xthr *t)
 	c->runq[c->nr_runq++] = (u16)(t - w->a->thr);
 }
 
+/*
+ * The step before xschedule(): the core's context_switch() has interrupts off from its
+ * start, and what it does then, handlers and grace periods can tell.
+ */
+void xstep_schedule(struct xworld *w, struct xthr *t, const struct mach_site *site)
+{
+	xstep_begin(t, site, MACH_SITE_SCHED);
+	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xstep_add(&t->step, XOBJ_IRQ, t->cpu, true);
+	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+}
+
 /* The CPU goes to the next thread of its queue, or to its idle loop. */
 void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
 {
@@ -449,8 +447,7 @@ void xidle_main(void *arg)
 		xworld_boot_cpu(w, t);
 	xcpu_of(w, t)->irqs_on = 1;
 	for (;;) {
-		xstep_begin(t, NULL, MACH_SITE_SCHED);
-		xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+		xstep_schedule(w, t, NULL);
 		xpark(w, t, XWHY_IDLE);
 		xschedule(w, t, XWHY_IDLE);
 	}
@@ -464,7 +461,7 @@ void xyield(void)
 
 	xstep_begin(t, NULL, MACH_SITE_SCHED);
 	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
-	xstep_add(&t->step, XOBJ_MODE, t->cpu, true);
+	xstep_add(&t->step, XOBJ_MODE, XMODE_USER + t->cpu, true);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	if (!xcpu_of(w, t)->nr_runq)
 		return;
@@ -495,8 +492,7 @@ static void block(const struct mach_site *site)
 
 	xskip(w, site);
 	check_may_sleep(w, t, "sleeps");
-	xstep_begin(t, site, MACH_SITE_SCHED);
-	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xstep_schedule(w, t, site);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	if (t->token) {
 		t->token = 0;
@@ -564,10 +560,8 @@ static void thread_exit(void)
 	struct xworld *w = s->w;
 
 	check_may_sleep(w, s->t, "ends");
-	if (xcpu_of(w, s->t)->nr_sb) {
-		xstep_begin(s->t, NULL, MACH_SITE_SCHED);
-		xpark_buffer(w, s->t, XWHY_STEP, XNEED_EMPTY);
-	}
+	xstep_schedule(w, s->t, NULL);
+	xpark_buffer(w, s->t, XWHY_STEP, XNEED_EMPTY);
 	/* It ended by its own exit(), not by falling off its operations. */
 	if (w->a->phase == XPHASE_RUN && s->t - w->a->thr < XMAX_THREADS)
 		w->a->nr_threads_left--;
@@ -593,6 +587,16 @@ static void cond_resched(const struct mach_site *site)
 
 /* ---- interrupts, modes ---- */
 
+/* A critical section begins or ends, which grace periods are about. */
+void xstep_crit(struct xworld *w, struct xthr *t, const struct mach_site *site, u32 kind)
+{
+	if (w->booting)
+		return;
+	xstep_begin(t, site, kind);
+	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+	xpark(w, t, XWHY_STEP);
+}
+
 static bool irq_save(const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -604,6 +608,7 @@ static bool irq_save(const struct mach_site *site)
 	/* An interrupt may still come before; afterwards it cannot. */
 	xstep_begin(t, site, MACH_SITE_IRQ);
 	xstep_add(&t->step, XOBJ_IRQ, t->cpu, true);
+	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
 	xpark(w, t, XWHY_STEP);
 	xcpu_of(w, t)->irqs_on = 0;
 	return true;
@@ -615,10 +620,11 @@ static void irq_restore(bool on, const struct mach_site *site)
 	struct xcpu *c = xcpu_of(s->w, s->t);
 
 	xskip(s->w, site);
-	if (on && !c->irqs_on) {
-		c->irqs_on = 1;
-		c->crit_seq++;
-	}
+	if (!on || c->irqs_on)
+		return;
+	xstep_crit(s->w, s->t, site, MACH_SITE_IRQ);
+	c->irqs_on = 1;
+	c->crit_seq++;
 }
 
 /*
@@ -634,7 +640,7 @@ static u32 context(u32 ctx)
 
 	if ((ctx == MACH_CTX_USER) != (old == MACH_CTX_USER) && !w->booting) {
 		xstep_begin(t, NULL, MACH_SITE_SCHED);
-		xstep_add(&t->step, XOBJ_MODE, t->cpu, true);
+		xstep_add(&t->step, XOBJ_MODE, XMODE_USER + t->cpu, true);
 		xpark_buffer(w, t, XWHY_STEP, !w->weak && ctx == MACH_CTX_USER ?
 			     XNEED_EMPTY : XNEED_NONE);
 		if (w->weak)

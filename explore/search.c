@@ -127,7 +127,7 @@ bool search_next_seed(struct search *s, u64 *index)
 	return true;
 }
 
-static enum search_end run_round(struct search *s)
+static enum search_end run_strategy(struct search *s)
 {
 	enum search_end (*round)(struct search *s) = search_systematic;
 
@@ -138,6 +138,20 @@ static enum search_end run_round(struct search *s)
 	if (s->how->workers > 1)
 		return workers_run(s, round);
 	return round(s);
+}
+
+/* Again, if steps were left out that other agents can tell apart after all. */
+static enum search_end run_round(struct search *s)
+{
+	enum search_end end;
+
+	do {
+		s->cut = false;
+		if (s->shared)
+			shared_round(s->shared);
+		end = run_strategy(s);
+	} while (end == SEARCH_DONE && s->shared && shared_changed(s->shared));
+	return end;
 }
 
 /*
@@ -154,7 +168,6 @@ static enum search_end run_bounds(struct search *s, struct xverdict *verdict)
 		return run_round(s);
 	}
 	for (s->bound = 0;; s->bound++) {
-		s->cut = false;
 		end = run_round(s);
 		if (end != SEARCH_DONE)
 			return end;
@@ -177,7 +190,13 @@ void search_run_for(struct xworld *w, const struct xsearch *how, enum xrule want
 	verdict->complete = false;
 	verdict->bound = 0;
 	s.choices = verdict->choices;
+	if (how->strategy == XSTRATEGY_SYSTEMATIC && how->reduce) {
+		s.shared = shared_map();
+		assert(s.shared);
+	}
 	end = run_bounds(&s, verdict);
+	if (s.shared)
+		shared_unmap(s.shared);
 	verdict->choices = s.choices;
 	verdict->result = s.result;
 	verdict->schedules = s.schedules;
@@ -246,7 +265,7 @@ bool xsearch_replay(struct xworld *w, const struct xverdict *verdict,
 		    struct xresult *result, struct xevent *events, u32 *nr_events)
 {
 	struct replay r = { .choices = &verdict->choices };
-	const struct xchooser chooser = { replay_pick, replay_choose, &r };
+	const struct xchooser chooser = { replay_pick, replay_choose, &r, NULL };
 
 	xworld_drop_ops(w, verdict->dropped);
 	xworld_run(w, &chooser, result, events, nr_events);

@@ -29,6 +29,7 @@ struct search {
 	bool cut;		/* something lay beyond the bound */
 	struct xresult result;	/* of the violation, or the last run */
 	struct xchoices choices;	/* of the violation */
+	struct shared *shared;	/* visited states; NULL: no reduction */
 	struct workers *workers;	/* NULL: alone */
 	u32 worker;
 };
@@ -98,7 +99,7 @@ void workers_found_seed(struct search *s, u64 index);
  * process needs it; it finds the rest by running the path.
  */
 struct work_node {
-	u64 backtrack, done, sleep;
+	u64 done, sleep;
 	u32 value;
 	u32 n;			/* of a choose; 0: a pick */
 };
@@ -110,13 +111,16 @@ bool workers_hungry(struct search *s);
 /* A place to put a path of n nodes for one that is hungry, or NULL. */
 struct work_node *workers_give(struct search *s, u32 n);
 void workers_given(struct search *s);
-void workers_give_nothing(struct search *s);	/* after all */
 /* Wait for a path. NULL: all is done, or over. */
 const struct work_node *workers_take(struct search *s, u32 *n);
-/*
- * Nobody else has taken value at the node with this path hash yet. Asked for
- * nodes that more than one process has in its path.
- */
-bool workers_claim(struct search *s, u64 path, u32 value);
+
+/* ---- visited.c: memory that workers share; systematic.h has the rest ---- */
+
+struct shared *shared_map(void);
+void shared_unmap(struct shared *sh);
+/* A round begins: forget the states; who touches what remains known. */
+void shared_round(struct shared *sh);
+/* An object has become shared since the round began: what was left out may matter. */
+bool shared_changed(const struct shared *sh);
 
 #endif

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Systematic search up to a preemption bound: depth first, stateless. Each execution
- * repeats the path up to the deepest node where something is left to try, tries
- * it, and goes on with defaults: the thread that runs goes on while it can; a value
- * is 0. All values of a choose are tried; which agents of a pick are, dpor.c
- * says (without reduction: all).
+ * Systematic search up to a preemption bound: depth first. Each execution repeats the
+ * path up to the deepest node where something is left to try, tries it, and goes on with
+ * defaults: the CPU that runs goes on while it can; a value is 0. It is given
+ * up at a state that was visited before (trace.c names states, visited.c
+ * keeps them). Without reduction all is tried, whatever has been visited.
+ *
+ * A preemption is leaving a CPU that could go on after its last step, for another. What
+ * a CPU does is: the steps of its thread, and its buffered stores becoming visible. So a
+ * bound on preemptions is one on contexts, in each of which one CPU writes memory (Atig,
+ * Bouajjani, Parlato; CAV 2011). An interrupt, taken anywhere and gone through to its end,
+ * is free, and ends no context. Leaving a handler that could go on is a preemption, and so is
+ * going back to it from a CPU that could go on.
  *
  * A bound is searched from the start, the lower ones' work again: the next bound
  * costs many times as much as the one before, so that little is lost.
  *
  * With workers, a hungry one is given the path to the shallowest node where
- * something is left to try. From then on both may add to what is to be tried at
- * the nodes that they share, so each first claims it (workers_claim). A path
- * that was given is run once to learn what its steps touch.
+ * something is left to try, which the giver strikes off. A path that was given is run once
+ * to learn what its steps touch.
  */
 #include "explore/systematic.h"
 
@@ -22,22 +28,11 @@
 
 /* ---- nodes ---- */
 
-/* Clocks say 0 of agents that have not been seen yet. */
 static void nodes_grow(struct systematic *d)
 {
-	u32 old = d->size;
-
-	d->size = old ? 2 * old : 1024;
+	d->size = d->size ? 2 * d->size : 1024;
 	d->node = realloc(d->node, d->size * sizeof(*d->node));
-	d->clock = realloc(d->clock, d->size * sizeof(*d->clock));
-	assert(d->node && d->clock);
-	memset(d->clock + old, 0, (d->size - old) * sizeof(*d->clock));
-}
-
-static u64 mix(u64 h, u64 v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
-	return h ^ h >> 29;
+	assert(d->node);
 }
 
 static struct node *node_new(struct systematic *d, u32 k)
@@ -47,119 +42,176 @@ static struct node *node_new(struct systematic *d, u32 k)
 	if (k == d->size)
 		nodes_grow(d);
 	nd = &d->node[k];
-	nd->path = k ? mix(nd[-1].path, nd[-1].value) : 1;
-	nd->journal_made = d->journal_len;
+	nd->journal_made = d->trace.journal_len;
 	return nd;
 }
 
-/* Agents to be tried at a pick node within the bound. */
-static u64 untried(struct systematic *d, const struct node *nd)
+/* ---- preemptions ---- */
+
+/* Taking an interrupt. */
+static bool is_free(const struct xstep *step)
 {
-	u64 agents = nd->backtrack & ~nd->done & ~nd->sleep;
+	return step->agent_kind == XAGENT_IRQ && !step->handler;
+}
 
-	if (nd->cost < d->bound)
+/* Preemptions that making this step at the node adds. */
+static u32 step_cost(const struct node *nd, const struct xstep *step)
+{
+	bool leaves = nd->last != NO_CPU && nd->last != step->cpu && !nd->waits;
+
+	if (is_free(step))
+		return 0;
+	if (step->handler)
+		return nd->in_handler == step->cpu ? 0 :
+		       nd->in_handler != NO_CPU ? 1 : nd->last != NO_CPU && !nd->waits;
+	return (nd->in_handler != NO_CPU) + leaves;
+}
+
+/* Can the CPU go on: its thread, or its handler, or what these wait for of themselves? */
+static bool can_go_on(u32 cpu, bool handler, const struct xstep *enabled, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (enabled[i].cpu == cpu && enabled[i].handler == handler &&
+		    !is_free(&enabled[i]))
+			return true;
+	return false;
+}
+
+/* What was noted of the pick before leads to this node's state. */
+static void node_follow(struct systematic *d, struct node *nd, const struct xstep *enabled,
+			u32 n)
+{
+	const struct node *at;
+	bool interrupt;
+
+	nd->last = nd->in_handler = NO_CPU;
+	nd->waits = false;
+	nd->cost = 0;
+	if (!d->last_pick)
+		return;
+	at = &d->node[d->last_pick - 1];
+	interrupt = at->handler || at->kind == XAGENT_IRQ;
+	nd->last = interrupt ? at->last : at->cpu;
+	nd->waits = interrupt ? at->waits : !can_go_on(nd->last, false, enabled, n);
+	if (interrupt && can_go_on(at->cpu, true, enabled, n))
+		nd->in_handler = at->cpu;
+	if (!UNBOUNDED(d->bound))
+		nd->cost = at->cost + at->step_cost;
+}
+
+/* ---- what to try ---- */
+
+static u64 agent_bit(const struct xstep *step)
+{
+	return AGENT(xagent_id(step->agent_kind, step->agent_index));
+}
+
+static u64 enabled_mask(const struct xstep *enabled, u32 n)
+{
+	u64 mask = 0;
+
+	for (u32 i = 0; i < n; i++)
+		mask |= agent_bit(&enabled[i]);
+	return mask;
+}
+
+/* Those of the agents whose steps stay within the bound. */
+static u64 affordable(struct systematic *d, const struct node *nd, u64 agents,
+		      const struct xstep *enabled, u32 n)
+{
+	if (UNBOUNDED(d->bound))
 		return agents;
-	for (u64 m = agents; m; m &= m - 1) {
-		u32 a = (u32)__builtin_ctzll(m);
+	for (u32 i = 0; i < n; i++) {
+		u64 a = agent_bit(&enabled[i]);
 
-		if (pick_cost(d, nd, a)) {
-			agents &= ~AGENT(a);
+		if ((agents & a) && nd->cost + step_cost(nd, &enabled[i]) > d->bound) {
+			agents &= ~a;
 			d->s->cut = true;
 		}
 	}
 	return agents;
 }
 
-/* The one to try first: what costs no preemption, threads before others. */
-static u32 first_of(const struct systematic *d, const struct node *nd, u64 agents)
+/* Nobody else, whether he can move now or not, ever touches what these steps touch. */
+static bool closed(struct systematic *d, u64 agents, const struct xstep *enabled, u32 n)
 {
-	if (nd->last != NO_AGENT && (agents & AGENT(nd->last)))
-		return nd->last;
-	if (nd->last != NO_AGENT && !nd->yielded && (agents & ~d->threads))
-		agents &= ~d->threads;
-	else if (agents & d->threads)
-		agents &= d->threads;
-	return (u32)__builtin_ctzll(agents);
+	for (u32 i = 0; i < n; i++)
+		if ((agents & agent_bit(&enabled[i])) &&
+		    !trace_private(d, &enabled[i], agents))
+			return false;
+	return true;
+}
+
+/*
+ * Agents that suffice here; see trace.c. One step of the CPU or handler that runs; or
+ * the steps of all CPUs, without taking interrupts. Unless leaving the one that runs
+ * is free now, or it stands still: then the same might be dearer later.
+ */
+static u64 persistent(struct systematic *d, const struct node *nd,
+		      const struct xstep *enabled, u32 n)
+{
+	bool runs = UNBOUNDED(d->bound);
+	u64 cpus = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		const struct xstep *step = &enabled[i];
+		bool own = nd->in_handler == NO_CPU ?
+				   !step->handler && step->cpu == nd->last && !nd->waits :
+				   step->handler && step->cpu == nd->in_handler;
+
+		own &= !is_free(step);
+		runs |= own && nd->in_handler == NO_CPU;
+		if (!is_free(step))
+			cpus |= agent_bit(step);
+		if ((own || UNBOUNDED(d->bound)) && closed(d, agent_bit(step), step, 1))
+			return agent_bit(step);
+	}
+	return runs && cpus && cpus != nd->enabled && closed(d, cpus, enabled, n) ?
+		cpus : nd->enabled;
+}
+
+/* The one to try first: the CPU that runs, then what it waits for, then what is cheapest. */
+static u32 first_of(const struct node *nd, u64 agents, const struct xstep *enabled, u32 n)
+{
+	u32 best = n, best_rank = ~0U;
+
+	for (u32 i = 0; i < n; i++) {
+		u32 rank;
+
+		if (!(agents & agent_bit(&enabled[i])))
+			continue;
+		rank = step_cost(nd, &enabled[i]) ? 8 : is_free(&enabled[i]) ? 4 :
+		       enabled[i].handler || enabled[i].cpu == nd->last ? 0 : 2;
+		rank += enabled[i].agent_kind == XAGENT_DRAIN;
+		if (rank < best_rank) {
+			best = i;
+			best_rank = rank;
+		}
+	}
+	assert(best < n);
+	return xagent_id(enabled[best].agent_kind, enabled[best].agent_index);
 }
 
 /* ---- an execution ---- */
 
-/* These could have moved instead of the step of `at`, and cannot after it. */
-static void add_stopped(struct systematic *d, struct node *at, u64 agents)
-{
-	struct node *block = at->block ? &d->node[at->block - 1] : at;
-
-	at->backtrack |= agents;
-	if (!UNBOUNDED(d->bound))
-		block->backtrack |= agents & block->enabled;
-}
-
-/* What was noted of the pick before leads to this node's state. */
-static void node_follow(struct systematic *d, struct node *nd)
-{
-	struct node *at;
-	u64 stopped;
-	u32 a;
-
-	nd->last = NO_AGENT;
-	nd->yielded = false;
-	nd->cost = 0;
-	if (!d->last_pick)
-		return;
-	at = &d->node[d->last_pick - 1];
-	a = at->value;
-	nd->last = is_thread(d, a) ? (u8)a : at->last;
-	nd->cost = at->cost + pick_cost(d, at, a);
-	nd->yielded = a == nd->last ? !(nd->enabled & AGENT(a)) : at->yielded;
-	at->woke = nd->enabled & ~at->enabled;
-	stopped = at->enabled & ~nd->enabled & ~AGENT(a);
-	if (!is_thread(d, a))
-		d->stops[a] |= stopped & d->threads;
-	else if (d->reduce)
-		/* A race that may never show as two steps: lock, or interrupts off. */
-		add_stopped(d, at, stopped);
-	for (u64 m = at->woke; m; m &= m - 1)
-		journal_set(d, &d->enabler[__builtin_ctzll(m)], d->last_pick);
-}
-
-static u64 enabled_mask(struct systematic *d, const struct xstep *enabled, u32 n)
-{
-	u64 mask = 0;
-
-	for (u32 i = 0; i < n; i++) {
-		u32 a = xagent_id(enabled[i].agent_kind, enabled[i].agent_index);
-
-		assert(a < XAGENT_MAX);
-		mask |= AGENT(a);
-		if (enabled[i].agent_kind == XAGENT_THREAD)
-			d->threads |= AGENT(a);
-		else if (enabled[i].agent_kind == XAGENT_DRAIN)
-			d->drains |= AGENT(a);
-	}
-	d->agents |= mask;
-	return mask;
-}
-
-/* Decide the step of pick node k. */
+/* The step of pick node k is the agent's. */
 static u32 node_move(struct systematic *d, u32 k, u32 agent, const struct xstep *enabled,
-		     u32 n, bool races)
+		     u32 n)
 {
 	struct node *nd = &d->node[k];
 	u32 i = step_of_agent(enabled, n, agent);
 
 	assert(i < n);
 	nd->value = (u16)agent;
-	nd->index = (u16)i;
+	nd->todo &= ~AGENT(agent);
 	nd->done |= AGENT(agent);
-	nd->woke = 0;
-	nd->journal_moved = d->journal_len;
-	nd->block = 0;
-	if (is_thread(d, agent) && (agent != nd->last || nd->yielded))
-		nd->block = k + 1;
-	else if (d->last_pick)
-		nd->block = d->node[d->last_pick - 1].block;
+	nd->journal_moved = d->trace.journal_len;
+	nd->cpu = enabled[i].cpu;
+	nd->kind = (u8)enabled[i].agent_kind;
+	nd->handler = enabled[i].handler;
+	nd->step_cost = (u8)step_cost(nd, &enabled[i]);
 	if (d->reduce)
-		dpor_step(d, k, &enabled[i], races);
+		trace_step(d, nd, &enabled[i]);
 	d->last_pick = k + 1;
 	d->depth = k + 1;
 	return i;
@@ -168,39 +220,44 @@ static u32 node_move(struct systematic *d, u32 k, u32 agent, const struct xstep 
 /* A node of a path that another worker gave: the masks are there already. */
 static u32 pick_rebuild(struct systematic *d, const struct xstep *enabled, u32 n)
 {
-	u32 k = d->depth, agent = d->node[k].value;
+	u32 k = d->depth;
 	struct node *nd = node_new(d, k);
 
-	nd->enabled = enabled_mask(d, enabled, n);
-	node_follow(d, nd);
-	return node_move(d, k, agent, enabled, n, k + 1 == d->rebuild);
+	nd->enabled = enabled_mask(enabled, n);
+	node_follow(d, nd, enabled, n);
+	return node_move(d, k, nd->value, enabled, n);
+}
+
+/* Nothing is left to try here: it was all seen. */
+static u32 give_up(struct systematic *d, const struct node *nd)
+{
+	journal_undo(&d->trace, nd->journal_made);
+	return XPICK_STOP;
 }
 
 static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 {
 	u32 k = d->depth;
 	struct node *nd = node_new(d, k);
-	u64 agents;
+	u64 todo;
 
 	nd->n = 0;
 	nd->done = 0;
 	nd->sleep = 0;
-	nd->enabled = enabled_mask(d, enabled, n);
-	node_follow(d, nd);
-	nd->backtrack = nd->enabled;
-	if (d->reduce)
-		nd->sleep = dpor_sleep(d, k, enabled, n);
-	agents = untried(d, nd);
-	if (!agents) {
-		journal_undo(d, nd->journal_made);
-		d->redundant = true;
-		return XPICK_STOP;
+	nd->enabled = todo = enabled_mask(enabled, n);
+	node_follow(d, nd, enabled, n);
+	if (d->reduce) {
+		nd->sleep = trace_sleep(d, k, enabled, n);
+		todo = persistent(d, nd, enabled, n) & ~nd->sleep;
+		if (todo)
+			todo &= visit(d->shared, trace_name(d, nd, enabled, n), nd->cost,
+				      nd->sleep);
 	}
+	nd->todo = affordable(d, nd, todo, enabled, n);
+	if (!nd->todo)
+		return give_up(d, nd);
 	d->len = k + 1;
-	agents = AGENT(first_of(d, nd, agents));
-	if (d->reduce)
-		nd->backtrack = agents;
-	return node_move(d, k, (u32)__builtin_ctzll(agents), enabled, n, true);
+	return node_move(d, k, first_of(nd, nd->todo, enabled, n), enabled, n);
 }
 
 static u32 systematic_pick(void *ctx, const struct xstep *enabled, u32 n, u32 running)
@@ -216,69 +273,74 @@ static u32 systematic_pick(void *ctx, const struct xstep *enabled, u32 n, u32 ru
 		return pick_rebuild(d, enabled, n);
 	nd = &d->node[k];
 	assert(!nd->n);
-	if (d->fresh && k + 1 == d->len)
-		return node_move(d, k, nd->value, enabled, n, true);
-	/* The same choices lead to the same state, or the world is broken. */
-	assert(nd->index < n);
+	assert(d->fresh && k + 1 == d->len);
+	return node_move(d, k, first_of(nd, nd->todo, enabled, n), enabled, n);
+}
+
+/* The same choices lead to the same state, or the world is broken. */
+static u32 systematic_repeat(void *ctx)
+{
+	struct systematic *d = ctx;
+	u32 k = d->depth;
+
+	if (k >= d->len || k < d->rebuild || (d->fresh && k + 1 == d->len))
+		return XREPEAT_ASK;
+	assert(!d->node[k].n);
 	d->last_pick = k + 1;
 	d->depth = k + 1;
-	return nd->index;
+	return d->node[k].value;
 }
 
 static u32 systematic_choose(void *ctx, enum xchoice_kind kind, u32 n)
 {
 	struct systematic *d = ctx;
 	u32 k = d->depth++;
+	bool on_path = k < d->len && k >= d->rebuild;
 	struct node *nd;
 
 	(void)kind;
 	assert(n && n <= UINT16_MAX);
-	if (k < d->len && k >= d->rebuild) {
+	if (on_path && !(d->fresh && k + 1 == d->len)) {
 		assert(d->node[k].n == n);
 		return d->node[k].value;
 	}
-	nd = node_new(d, k);
-	if (k >= d->len) {
-		d->len = k + 1;
-		nd->n = (u16)n;
-		nd->value = 0;
+	if (on_path) {
+		nd = &d->node[k];
+	} else {
+		nd = node_new(d, k);
+		if (k >= d->len) {
+			d->len = k + 1;
+			nd->n = nd->end = (u16)n;
+			nd->value = 0;
+		}
 	}
 	assert(nd->n == n && nd->value < n);
-	nd->journal_moved = d->journal_len;
+	nd->journal_moved = d->trace.journal_len;
+	assert(d->last_pick);
+	if (d->reduce)
+		trace_value(d, &d->node[d->last_pick - 1], n, nd->value);
 	return nd->value;
 }
 
 /* ---- between executions ---- */
 
-static bool claim(struct systematic *d, u32 k, u32 value)
+static bool has_more(const struct node *nd)
 {
-	return k >= d->shared || workers_claim(d->s, d->node[k].path, value);
+	return nd->n ? nd->value + 1U < nd->end : nd->todo != 0;
 }
 
 /* Go on to the next value of a node, the last of the path. */
 static bool node_next(struct systematic *d, u32 k)
 {
 	struct node *nd = &d->node[k];
-	u64 agents;
 
-	if (nd->n) {
-		while (nd->value + 1U < nd->n) {
-			nd->value++;
-			if (claim(d, k, nd->value))
-				return true;
-		}
+	if (!has_more(nd))
 		return false;
-	}
-	journal_undo(d, nd->journal_moved);
-	while ((agents = untried(d, nd))) {
-		nd->value = (u16)first_of(d, nd, agents);
-		nd->done |= AGENT(nd->value);
-		if (claim(d, k, nd->value)) {
-			d->fresh = true;
-			return true;
-		}
-	}
-	return false;
+	if (nd->n)
+		nd->value++;
+	journal_undo(&d->trace, nd->journal_moved);
+	d->fresh = true;
+	return true;
 }
 
 /* Shorten the path to the deepest node where something is left; false: none is. */
@@ -289,29 +351,24 @@ static bool advance(struct systematic *d)
 	for (; d->len; d->len--) {
 		if (node_next(d, d->len - 1))
 			return true;
-		journal_undo(d, d->node[d->len - 1].journal_made);
+		journal_undo(&d->trace, d->node[d->len - 1].journal_made);
 	}
 	return false;
 }
 
 static bool execute(struct systematic *d)
 {
-	const struct xchooser chooser = { systematic_pick, systematic_choose, d };
+	const struct xchooser chooser = {
+		.pick = systematic_pick, .choose = systematic_choose,
+		.repeat = systematic_repeat, .ctx = d,
+	};
 
 	d->depth = 0;
 	d->last_pick = 0;
-	d->redundant = false;
 	return search_execute(d->s, &chooser);
 }
 
 /* ---- giving and taking ---- */
-
-static bool has_more(struct systematic *d, u32 k)
-{
-	struct node *nd = &d->node[k];
-
-	return nd->n ? nd->value + 1U < nd->n : untried(d, nd) != 0;
-}
 
 /* The shallowest node where something is left, if there is another one too. */
 static bool find_to_give(struct systematic *d, u32 *at)
@@ -319,7 +376,7 @@ static bool find_to_give(struct systematic *d, u32 *at)
 	bool found = false;
 
 	for (u32 k = 0; k < d->len; k++) {
-		if (!has_more(d, k))
+		if (!has_more(&d->node[k]))
 			continue;
 		if (found)
 			return true;
@@ -329,6 +386,7 @@ static bool find_to_give(struct systematic *d, u32 *at)
 	return false;
 }
 
+/* Of values of a choose, the last; of agents, any. */
 static void give(struct systematic *d)
 {
 	struct work_node *out;
@@ -341,21 +399,17 @@ static void give(struct systematic *d)
 	if (!out)
 		return;
 	nd = &d->node[at];
-	value = nd->n ? nd->value + 1U : first_of(d, nd, untried(d, nd));
-	if (d->shared < at + 1)
-		d->shared = at + 1;
-	if (!claim(d, at, value)) {
-		/* A third one has it; node_next() will find that too. */
-		workers_give_nothing(d->s);
-		return;
-	}
+	value = nd->n ? nd->end - 1U : (u32)__builtin_ctzll(nd->todo);
 	for (u32 k = 0; k <= at; k++)
-		out[k] = (struct work_node){ d->node[k].backtrack, d->node[k].done,
-					     d->node[k].sleep, d->node[k].value,
-					     d->node[k].n };
-	if (!nd->n)
-		nd->done |= AGENT(value);
+		out[k] = (struct work_node){ d->node[k].done, d->node[k].sleep,
+					     d->node[k].value, d->node[k].n };
 	out[at].value = value;
+	if (nd->n) {
+		nd->end--;
+	} else {
+		nd->todo &= ~AGENT(value);
+		nd->done |= AGENT(value);
+	}
 	workers_given(d->s);
 }
 
@@ -367,21 +421,21 @@ static bool take(struct systematic *d)
 	in = workers_take(d->s, &n);
 	if (!in)
 		return false;
-	journal_undo(d, 0);
+	journal_undo(&d->trace, 0);
 	while (d->size < n)
 		nodes_grow(d);
 	for (u32 k = 0; k < n; k++) {
 		struct node *nd = &d->node[k];
 
-		nd->backtrack = in[k].backtrack;
+		nd->todo = 0;
 		nd->done = in[k].done;
 		nd->sleep = in[k].sleep;
 		nd->value = (u16)in[k].value;
 		nd->n = (u16)in[k].n;
+		nd->end = (u16)(nd->value + 1);
 	}
 	d->len = n;
 	d->rebuild = n;
-	d->shared = n;
 	d->fresh = false;
 	return true;
 }
@@ -423,10 +477,10 @@ enum search_end search_systematic(struct search *s)
 	d->s = s;
 	d->bound = s->bound;
 	d->reduce = s->how->reduce;
+	d->shared = s->shared;
 	end = explore(d);
-	dpor_free(d);
+	trace_free(&d->trace);
 	free(d->node);
-	free(d->clock);
 	free(d);
 	return end;
 }

@@ -338,7 +338,7 @@ static void who(const struct story *s, const struct xevent *e, char name[24])
 		snprintf(name, 24, "cpu%u %.15s", e->cpu, thread);
 	else if (e->agent_kind == XAGENT_DRAIN)
 		snprintf(name, 24, "cpu%u buffer", e->cpu);
-	else if (e->agent_kind == XAGENT_RCU)
+	else if (e->agent_kind == XAGENT_MACHINE)
 		snprintf(name, 24, "rcu");
 }
 

@@ -24,6 +24,8 @@ static void lock_step(struct xworld *w, struct xthr *t, struct mach_lock *lock,
 {
 	xstep_begin(t, site, MACH_SITE_LOCK);
 	xstep_add(&t->step, XOBJ_LOCK, xoff(w, lock) / 8, true);
+	if (xcpu_of(w, t)->irq_depth)
+		xstep_own(w, &t->step, t->cpu, xoff(w, lock), true);
 }
 
 static void lock_taken(struct xworld *w, struct xthr *t, struct mach_lock *lock)
@@ -124,10 +126,7 @@ void xspin_unlock(struct mach_lock *lock, const struct mach_site *site)
 		lock->free_at = w->a->phase == XPHASE_INIT ? 0 : w->a->now;
 		lock->owner = 0;
 	} else {
-		if (xcpu_of(w, t)->nr_sb == XMAX_SB) {
-			xstep_begin(t, site, MACH_SITE_UNLOCK);
-			xpark_buffer(w, t, XWHY_STEP, XNEED_ROOM);
-		}
+		xpark_store(w, t, st.off, site, MACH_SITE_UNLOCK);
 		xmem_store(w, t->cpu, &st);
 	}
 	xev_t(w, t, site, "lets go of lock %s", xname_word(w, st.off, name));
@@ -158,6 +157,8 @@ int xwait_change(const struct mach_watch *watch, u32 n, const struct mach_site *
 	xstep_begin(t, site, MACH_SITE_WAIT);
 	for (u32 i = 0; i < n; i++)
 		xstep_look(&t->step, xoff(w, watch[i].addr));
+	/* An interrupt ends it, too. */
+	xstep_add(&t->step, XOBJ_IRQ, t->cpu, false);
 	xpark(w, t, XWHY_WATCH);
 	for (u32 i = 0; i < n; i++) {
 		u32 off = xoff(w, watch[i].addr);
@@ -248,12 +249,71 @@ static void acknowledge(struct xworld *w, struct xthr *t, struct xcall *call)
 {
 	xstep_begin(t, NULL, MACH_SITE_IPI);
 	xstep_add(&t->step, XOBJ_THREAD, call->sender, true);
+	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+	xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + t->cpu, true);
 	xstep_order(w, &t->step);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	if (!--call->left && !call->wait)
 		call->used = 0;
 }
 
+/*
+ * A grace period ends once every CPU that was in a critical section (a read
+ * section, or interrupts off) at call_rcu() has left it: crit_seq counts the
+ * ends. Which sections those are is looked at in call_rcu()'s step.
+ *
+ * Weak memory: a section that is still there when the grace period ends must see all that
+ * came before call_rcu(), from its beginning. So who was in none gets to know it at once
+ * (it may stop being looked at there and then), and the others at the end, which
+ * waits until they are in none.
+ */
+static bool in_crit(const struct xcpu *c)
+{
+	return c->rcu_nest || !c->irqs_on;
+}
+
+static bool over(const struct xworld *w, const struct xrcu *r)
+{
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		if (r->seq[i] != XNEVER && (r->seq[i] == w->a->cpu[i].crit_seq ||
+					    (w->weak && in_crit(&w->a->cpu[i]))))
+			return false;
+	return true;
+}
+
+bool xrcu_due(const struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->a->nr_rcu; i++)
+		if (w->a->rcu[i].cpu == cpu && over(w, &w->a->rcu[i]))
+			return true;
+	return false;
+}
+
+void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s)
+{
+	xstep_add(s, XOBJ_RCU, XOBJ_RCU_CALLS + cpu, true);
+	for (u32 i = 0; i < w->a->nr_rcu; i++)
+		for (u32 k = 0; k < w->nr_cpus && w->a->rcu[i].cpu == cpu; k++)
+			if (w->a->rcu[i].seq[k] != XNEVER)
+				xstep_add(s, XOBJ_RCU, k, false);
+}
+
+/* The end of grace periods that this CPU's callbacks wait for. */
+static void rcu_end(struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->a->nr_rcu; i++) {
+		struct xrcu *r = &w->a->rcu[i];
+
+		if (r->cpu != cpu || !over(w, r))
+			continue;
+		r->due = 1;
+		for (u32 k = 0; k < w->nr_cpus && w->weak; k++)
+			if (r->seq[k] != XNEVER)
+				xweak_acquire(w, k, r->view);
+	}
+}
+
+/* Those of this CPU whose grace periods are over. */
 static void run_rcu(struct xworld *w, struct xthr *t)
 {
 	struct xarena *a = w->a;
@@ -273,15 +333,28 @@ static void run_rcu(struct xworld *w, struct xthr *t)
 	}
 }
 
+/* Which interrupt the CPU takes: an IPI, if one is pending. */
+static struct xirq next_irq(struct xworld *w, u32 cpu)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+	struct xirq irq = c->irq[0];
+
+	if (!c->nr_irqs) {
+		rcu_end(w, cpu);
+		return (struct xirq){ .kind = XIRQ_RCU };
+	}
+	c->nr_irqs--;
+	memmove(c->irq, c->irq + 1, c->nr_irqs * sizeof(irq));
+	return irq;
+}
+
 void xirq_run(struct xworld *w, struct xthr *t)
 {
 	struct xcpu *c = xcpu_of(w, t);
-	struct xirq irq = c->irq[0];
+	struct xirq irq = next_irq(w, t->cpu);
 	bool user = c->user;
 	u8 ctx = t->ctx;
 
-	c->nr_irqs--;
-	memmove(c->irq, c->irq + 1, c->nr_irqs * sizeof(irq));
 	c->irqs_on = 0;
 	c->irq_depth++;
 	c->user = 0;
@@ -290,7 +363,8 @@ void xirq_run(struct xworld *w, struct xthr *t)
 	if (w->weak)
 		xweak_context_sync(w, t->cpu);
 	xev(w, XAGENT_IRQ, t->cpu, t->cpu, NULL, "takes %s",
-	    irq.kind == XIRQ_CALL ? "an IPI" : "an interrupt: RCU callbacks are due");
+	    irq.kind == XIRQ_CALL ? "an IPI" :
+	    "an interrupt: a grace period is over, RCU callbacks are due");
 	if (irq.kind == XIRQ_CALL) {
 		struct xcall *call = &w->a->call[irq.call];
 
@@ -300,10 +374,10 @@ void xirq_run(struct xworld *w, struct xthr *t)
 		acknowledge(w, t, call);
 	} else {
 		run_rcu(w, t);
-		if (c->nr_sb) {
-			xstep_begin(t, NULL, MACH_SITE_RCU);
-			xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
-		}
+		xstep_begin(t, NULL, MACH_SITE_RCU);
+		xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+		xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + t->cpu, true);
+		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	if (w->weak)
 		xweak_context_sync(w, t->cpu);
@@ -317,28 +391,16 @@ void xirq_run(struct xworld *w, struct xthr *t)
 
 /* ---- RCU ---- */
 
-/*
- * A grace period ends once every CPU that was in a critical section (a read
- * section, or interrupts off) at call_rcu() has left it: crit_seq counts the
- * ends. Which sections those are is looked at in call_rcu()'s step, but entering and
- * leaving is no step of its own.
- *
- * Weak memory: a section that is still there when the grace period ends must see all that
- * came before call_rcu(), from its beginning. So who was in none gets to know it at once
- * (it may stop being looked at there and then), and the others at the end, which
- * waits until they are in none.
- */
-static bool in_crit(const struct xcpu *c)
-{
-	return c->rcu_nest || !c->irqs_on;
-}
-
 void xrcu_read_lock(const struct mach_site *site)
 {
 	struct xstack *s = xstack();
+	struct xcpu *c = xcpu_of(s->w, s->t);
 
-	if (!xskip(s->w, site))
-		xcpu_of(s->w, s->t)->rcu_nest++;
+	if (xskip(s->w, site))
+		return;
+	if (!c->rcu_nest)
+		xstep_crit(s->w, s->t, site, MACH_SITE_RCU);
+	c->rcu_nest++;
 }
 
 void xrcu_read_unlock(const struct mach_site *site)
@@ -349,6 +411,8 @@ void xrcu_read_unlock(const struct mach_site *site)
 	xskip(s->w, site);
 	if (!c->rcu_nest)
 		return;		/* its lock was left out */
+	if (c->rcu_nest == 1)
+		xstep_crit(s->w, s->t, site, MACH_SITE_RCU);
 	if (!--c->rcu_nest && c->irqs_on)
 		c->crit_seq++;
 }
@@ -364,10 +428,10 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_RCU);
-		xstep_add(&t->step, XOBJ_RCU, 0, true);
+		xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_CALLS + t->cpu, true);
 		/* Who has interrupts off now is waited for. */
 		for (u32 i = 0; i < w->nr_cpus; i++)
-			xstep_add(&t->step, XOBJ_IRQ, i, false);
+			xstep_add(&t->step, XOBJ_RCU, i, false);
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	XASSERT(w->a->nr_rcu < XMAX_RCU);
@@ -383,38 +447,3 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	}
 }
 
-static bool over(const struct xworld *w, const struct xrcu *r)
-{
-	for (u32 i = 0; i < w->nr_cpus; i++)
-		if (r->seq[i] != XNEVER && (r->seq[i] == w->a->cpu[i].crit_seq ||
-					    (w->weak && in_crit(&w->a->cpu[i]))))
-			return false;
-	return true;
-}
-
-bool xrcu_ready(struct xworld *w)
-{
-	for (u32 i = 0; i < w->a->nr_rcu; i++)
-		if (!w->a->rcu[i].due && over(w, &w->a->rcu[i]))
-			return true;
-	return false;
-}
-
-void xrcu_end(struct xworld *w)
-{
-	u32 cpus = 0;
-
-	for (u32 i = 0; i < w->a->nr_rcu; i++) {
-		struct xrcu *r = &w->a->rcu[i];
-
-		if (r->due || !over(w, r))
-			continue;
-		r->due = 1;
-		for (u32 cpu = 0; cpu < w->nr_cpus && w->weak; cpu++)
-			if (r->seq[cpu] != XNEVER)
-				xweak_acquire(w, cpu, r->view);
-		if (!(cpus & 1U << r->cpu))
-			irq_push(w, r->cpu, XIRQ_RCU, 0);
-		cpus |= 1U << r->cpu;
-	}
-}

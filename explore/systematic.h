@@ -1,68 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The systematic search's path and what partial-order reduction knows of it.
- * Private to search_systematic.c (the search) and dpor.c (the reduction).
+ * The systematic search's path, and what it knows of the state at its end.
+ * Private to search_systematic.c (the search), trace.c (states by name, and what
+ * commutes) and visited.c (what several processes share).
  *
  * The path is an array of nodes, one per question of the world: a pick (who
  * moves) or a choose (a value). Node k of the next execution is answered as
  * before as long as k < len; from there on the defaults are taken and new nodes
  * are made.
  *
- * The reduction keeps, for the steps of the path: which agent touched which object
- * last (a table, so that finding races costs per object and agent, and not per
- * earlier step), and a vector clock per step. When the path is shortened, a
- * journal takes back what the dropped steps had written there.
- *
- * Steps are named by node number + 1, so that 0 is "none".
+ * A state's name. The world cannot be asked what state it is in: much of it is on the
+ * stacks of C code. But the state is a function of what happened, up to the order
+ * of steps that do not conflict. So each agent has a hash of its history: of
+ * its steps, what they touch, the values chosen in them, and, for each object that
+ * they touch, which step wrote it last (and, for a write, which have read it
+ * since). The sum over all agents names the state: two paths with equal sums are the
+ * same partial order of steps. When the path is shortened, a journal takes back what
+ * the dropped steps had changed.
  */
 #ifndef TLBLAB_EXPLORE_SYSTEMATIC_H
 #define TLBLAB_EXPLORE_SYSTEMATIC_H
 
 #include "explore/search.h"
 
-#define NO_AGENT 0xff
+#define NO_CPU XNO_CPU
 #define AGENT(a) (1ULL << (a))
 /* A bound that no execution reaches. */
 #define UNBOUNDED(bound) ((bound) == XBOUND_NONE)
 
+struct object;
+
+/* An object of a step's footprint. */
+struct touched {
+	struct object *obj;
+	u32 key;
+	bool write;
+};
+
 struct node {
 	u64 enabled;		/* agents that could move */
-	u64 backtrack;		/* agents to be tried here */
-	u64 done;		/* tried, or taken by another worker */
-	u64 sleep;		/* what they lead to has been seen elsewhere */
-	u64 woke;		/* agents that the step enabled */
-	u64 path;		/* hash of all values before this node */
+	u64 todo;		/* agents still to be tried here */
+	u64 done;		/* tried, or given to another worker */
+	u64 sleep;		/* what they lead to is seen elsewhere */
 	u32 cost;		/* preemptions before this node */
-	u32 block;		/* step at which the running thread was switched to */
-	u32 step_before;	/* the same agent's */
 	u32 journal_made;	/* height of the journal before this node was made, */
 	u32 journal_moved;	/* and before its step */
 	u16 value;		/* agent of a pick, value of a choose */
 	u16 n;			/* values of a choose; 0: a pick */
-	u16 index;		/* of the agent in enabled[] */
-	u8 last;		/* thread that moved last, or NO_AGENT */
-	bool yielded;		/* it had to wait after that: leaving it is free */
-	bool all;		/* the step touches everything */
+	u16 end;		/* those below are this worker's to try */
+	u8 last;		/* CPU whose thread moved last, or NO_CPU */
+	bool waits;		/* it could not go on after that: leaving it is free */
+	u8 in_handler;		/* CPU that moved last, in a handler that can go on, or NO_CPU */
+	/* Of the step: */
+	u8 cpu, kind;		/* kind of agent */
+	bool handler;
+	u8 step_cost;		/* preemptions */
+	bool all;		/* it touches everything */
+	bool orders;		/* it takes a place in the order of writes that others see */
 	u8 nr_obj;
-	/* Footprint of the step, and who of the same agent was there before. */
-	struct touched {
-		struct object *obj;
-		bool write;
-		u32 any_before, write_before;
-	} touched[XFOOTPRINT_MAX];
-};
-
-/* Last steps that touched an object, by agent. */
-struct object {
-	u32 key;		/* class and id */
-	u64 agents, writers;	/* that ever did, in any execution */
-	u32 any[XAGENT_MAX];
-	u32 write[XAGENT_MAX];
+	struct touched touched[XFOOTPRINT_MAX + 1];	/* and XOBJ_ORDER */
 };
 
 struct journal_entry {
-	u32 *where;
-	u32 old;
+	u64 *where;
+	u64 old;
+};
+
+/* Histories; trace.c. */
+struct trace {
+	u64 agent[XAGENT_MAX];	/* hash of all that each agent did */
+	u64 sum;
+	/* Of steps that touch everything; all others count as its readers. */
+	u64 all_written, all_read;
+	struct journal_entry *journal;
+	u32 journal_len, journal_size;
+	struct object **hash;	/* open addressing; a power of two */
+	u32 nr_objects, hash_size;
 };
 
 struct systematic {
@@ -71,57 +84,55 @@ struct systematic {
 	bool reduce;
 
 	struct node *node;
-	u32 (*clock)[XAGENT_MAX];	/* by node; of picks */
 	u32 len, size;		/* nodes of the path; room */
 	u32 depth;		/* of the execution that is running */
 	u32 rebuild;		/* nodes below came from another worker */
-	u32 shared;		/* nodes below may be in another's path too */
-	u32 last_pick;		/* step of the pick before, at depth */
+	u32 last_pick;		/* number + 1 of the pick before, at depth */
 	bool fresh;		/* the step of node len - 1 has changed */
-	bool redundant;		/* the execution that is running was given up */
 
-	u64 agents, threads, drains;	/* seen so far */
-	/*
-	 * Threads that an agent that is none has been seen to stop: those that its interrupt
-	 * handler runs instead of. Such a step does not commute with theirs.
-	 */
-	u64 stops[XAGENT_MAX];
-	u32 agent_step[XAGENT_MAX];	/* last step of each agent */
-	u32 enabler[XAGENT_MAX];	/* step that enabled it */
-	u32 all_step[XAGENT_MAX];	/* last that touched everything */
-	u64 all_agents;			/* that ever did that */
-
-	struct journal_entry *journal;
-	u32 journal_len, journal_size;
-	struct object **hash;	/* open addressing; a power of two */
-	u32 nr_objects, hash_size;
+	struct trace trace;
+	struct shared *shared;	/* visited states, who touches what */
 };
 
-static inline bool is_thread(const struct systematic *d, u32 agent)
-{
-	return d->threads & AGENT(agent);
-}
+/* ---- trace.c ---- */
 
-/* Preemptions that choosing this agent at the node adds. */
-static inline u32 pick_cost(const struct systematic *d, const struct node *nd, u32 agent)
-{
-	if (!is_thread(d, agent) || nd->last == NO_AGENT || nd->last == agent || nd->yielded)
-		return 0;
-	/* Not its own wait, but (an interrupt that waits, say) nothing else can move. */
-	return (nd->enabled & (AGENT(nd->last) | ~d->threads)) != 0;
-}
+void journal_undo(struct trace *t, u32 height);
+void trace_free(struct trace *t);
 
-void journal_set(struct systematic *d, u32 *where, u32 value);
-void journal_undo(struct systematic *d, u32 height);
+/* The step of pick node nd happens: the agent's history, and the objects', go on. */
+void trace_step(struct systematic *d, struct node *nd, const struct xstep *step);
+/* In it, a value was chosen. */
+void trace_value(struct systematic *d, const struct node *nd, u32 n, u32 value);
+/* Name of the state at node nd, where these agents could make these steps. */
+u64 trace_name(const struct systematic *d, const struct node *nd,
+	       const struct xstep *enabled, u32 n);
+/* Agents that sleep at the new node k; see trace.c. */
+u64 trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
+/* No agent but `agents` has ever touched what this step touches in a way that conflicts. */
+bool trace_private(struct systematic *d, const struct xstep *step, u64 agents);
+
+/* ---- visited.c ---- */
 
 /*
- * The step of pick node k has been decided: note what it touches and what
- * happened before it and, if races is set, add the backtracking points of
- * its races with earlier steps.
+ * Which agents touch an object, in any execution of this search. All processes
+ * share the records; bits are only ever added.
  */
-void dpor_step(struct systematic *d, u32 k, const struct xstep *step, bool races);
-/* Agents that sleep at the new node k, whose agents would do the given steps. */
-u64 dpor_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
-void dpor_free(struct systematic *d);
+struct sharing {
+	_Atomic u32 key;
+	_Atomic u64 agents, writers, readers;
+};
+
+/* The record of an object; NULL when there is no more room: then nothing is known. */
+struct sharing *sharing_get(struct shared *sh, u32 key);
+/* Agent touches it. Notes whether two agents conflict in it that did not before. */
+void sharing_add(struct shared *sh, struct sharing *s, u32 agent, bool write);
+struct sharing *sharing_all(struct shared *sh);
+
+/*
+ * The state was reached with this cost and these agents asleep. Returns what is left
+ * to be tried of it: all agents (~0) if it is new or was dearer before; those that slept
+ * when it was visited and do not now; 0 if nothing is.
+ */
+u64 visit(struct shared *sh, u64 name, u32 cost, u64 sleep);
 
 #endif

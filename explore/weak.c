@@ -504,6 +504,33 @@ void xweak_complete(struct xworld *w, u32 cpu, bool local)
 	complete(w, cpu, dsb_kind(local));
 }
 
+/* What k's completion makes visible. */
+static void held_footprint(const struct xworld *w, const struct xtlbi *k, struct xstep *s)
+{
+	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++) {
+		if (k->local && cpu != k->cpu)
+			continue;
+		for (u32 i = 0; i < w->a->cpu[cpu].nr_sb; i++)
+			if (holds_up(w, k, cpu, i))
+				xmem_drain_footprint(w, cpu, i, s);
+	}
+}
+
+/* Of a fence that completes invalidations. */
+static void describe_fence(struct xworld *w, struct xthr *t)
+{
+	u32 kind = (u32)t->describe.a;
+
+	xstep_clear(&t->step);
+	xstep_add(&t->step, XOBJ_BCAST, 0, true);
+	xstep_order(w, &t->step);
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		xstep_add(&t->step, XOBJ_TLB, i, true);
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (completes(kind, t->cpu, &w->a->tlbi[i]))
+			held_footprint(w, &w->a->tlbi[i], &t->step);
+}
+
 void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
 		      const struct mach_site *site)
 {
@@ -513,15 +540,8 @@ void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
 		done = completes(kind, t->cpu, &w->a->tlbi[i]);
 	if (drains || done) {
 		xstep_begin(t, site, MACH_SITE_FENCE);
-		if (done) {
-			xstep_add(&t->step, XOBJ_BCAST, 0, true);
-			xstep_order(w, &t->step);
-			for (u32 i = 0; i < w->nr_cpus; i++) {
-				xstep_add(&t->step, XOBJ_TLB, i, true);
-				if (w->a->cpu[i].nr_sb && i != t->cpu)
-					xstep_all(&t->step);
-			}
-		}
+		if (done)
+			xstep_describe(w, t, describe_fence, kind, 0);
 		xpark_buffer(w, t, XWHY_STEP, orders_stores(kind) ? XNEED_EMPTY :
 								    XNEED_NONE);
 	}

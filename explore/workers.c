@@ -16,10 +16,6 @@
  * from WANTED to FILLING, by the one who fills it, who is busy himself. The first violation
  * stops everybody, so which one is reported depends on the race between workers; the rule's
  * bound does not, as bounds are done in turn.
- *
- * Claims. Nodes that several processes have in their paths may get new agents to try
- * in each. The set of claims (hash of path and value) gives each to one. When it
- * is full some work is done twice, and nothing is lost.
  */
 #include "explore/search.h"
 
@@ -37,8 +33,6 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 64
-#define CLAIMS (1U << 20)	/* a power of two */
-#define CLAIM_PROBES 64
 #define MAX_CHOICES 65536	/* of a violation that is handed to the parent */
 
 enum box_state { BOX_EMPTY, BOX_WANTED, BOX_FILLING, BOX_FULL };
@@ -65,7 +59,6 @@ struct workers {
 	struct xresult result;
 	u32 nr_choices;
 	u16 choice[MAX_CHOICES];
-	_Atomic u64 claim[CLAIMS];
 	struct box box[];
 };
 
@@ -163,14 +156,6 @@ void workers_given(struct search *s)
 	atomic_store(&box->state, BOX_FULL);
 }
 
-void workers_give_nothing(struct search *s)
-{
-	struct box *box = box_in(s->workers, FILLING_BY(s->worker));
-
-	atomic_fetch_add(&s->workers->idle, 1);
-	atomic_store(&box->state, BOX_WANTED);
-}
-
 #define SPINS 200
 
 const struct work_node *workers_take(struct search *s, u32 *n)
@@ -193,25 +178,6 @@ const struct work_node *workers_take(struct search *s, u32 *n)
 			usleep(100);
 	}
 	return NULL;
-}
-
-bool workers_claim(struct search *s, u64 path, u32 value)
-{
-	u64 key = (path ^ value * 0xff51afd7ed558ccdULL) * 0xc4ceb9fe1a85ec53ULL;
-	struct workers *ws = s->workers;
-
-	key ^= key >> 32;
-	key |= !key;
-	for (u32 i = 0; i < CLAIM_PROBES; i++) {
-		_Atomic u64 *at = &ws->claim[(key + i) & (CLAIMS - 1)];
-		u64 old = 0;
-
-		if (atomic_compare_exchange_strong(at, &old, key))
-			return true;
-		if (old == key)
-			return false;
-	}
-	return true;
 }
 
 /* ---- processes ---- */

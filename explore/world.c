@@ -68,8 +68,7 @@ static void program_thread(void *arg)
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	w->a->nr_threads_left--;
-	xstep_begin(t, NULL, MACH_SITE_SCHED);
-	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
+	xstep_schedule(w, t, NULL);
 	xpark(w, t, XWHY_END);
 	/* Somebody else needs the CPU, or all is over and the core shall clean up. */
 	if (w->a->phase == XPHASE_RUN)
@@ -453,26 +452,6 @@ static void run_init(struct xworld *w)
 				 "init does not come to its end");
 }
 
-/* Some executions, to learn what footprints need; sched.c. The same each time. */
-static u32 learning_pick(void *ctx, const struct xstep *enabled, u32 n, u32 running)
-{
-	u64 *state = ctx;
-
-	(void)enabled;
-	*state = xmix(*state + 1);
-	return running < n && *state % 8 ? running : (u32)(*state >> 32) % n;
-}
-
-static void learn_footprints(struct xworld *w)
-{
-	u64 state = 1;
-	const struct xchooser chooser = { learning_pick, plain_choose, &state };
-	struct xresult result;
-
-	for (u32 i = 0; i < 64; i++)
-		xworld_run(w, &chooser, &result, NULL, NULL);
-}
-
 struct xworld *xworld_create(const struct xprogram *program, char *error,
 			     size_t error_size)
 {
@@ -505,9 +484,8 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 	forget_history(w);
 	fill_pools(w);
 	w->a->phase = XPHASE_RUN;
-	w->a->last_agent = ~0U;
+	w->a->last_cpu = XNO_CPU;
 	take_parts(w);
-	learn_footprints(w);
 	w->result = NULL;
 	return w;
 }
@@ -547,11 +525,6 @@ void xworld_set_overtaking(struct xworld *w, bool on)
 {
 	w->overtake = on;
 	set_lanes(w);
-}
-
-void xworld_set_write_order(struct xworld *w, bool exact)
-{
-	w->write_order = exact && w->weak;
 }
 
 void xworld_set_step_limit(struct xworld *w, u32 steps)

@@ -156,6 +156,7 @@ struct xstore {
 	u8 kind;		/* enum xstore_kind */
 	u8 lane;		/* its number in program order, modulo lanes */
 	u8 shift;		/* by user mode: log2 of what its translation maps */
+	u8 handler;		/* by an interrupt handler */
 	const struct mach_site *site;
 	/* By user mode: the translation it went through. */
 	u16 frame, gen;
@@ -352,7 +353,20 @@ enum xwhy {
 
 enum xgo { XGO_STEP, XGO_IRQ };
 
+struct xworld;
+struct xthr;
+
 enum xneed { XNEED_NONE, XNEED_ROOM, XNEED_EMPTY };
+
+/*
+ * A step whose footprint depends on what others have done meanwhile is described anew
+ * whenever somebody asks.
+ */
+struct xdescribe {
+	void (*fn)(struct xworld *w, struct xthr *t);	/* NULL: it does not */
+	u64 a;
+	u32 b;
+};
 
 struct xthr {
 	struct coro coro;
@@ -381,6 +395,7 @@ struct xthr {
 	struct mach_lock *elided[XMAX_ELIDED];
 	struct mach_watch watch[MACH_MAX_WATCH];
 	struct xstep step;
+	struct xdescribe describe;
 };
 
 struct xpromise {
@@ -428,7 +443,7 @@ struct xarena {
 	u32 prtb_entries;
 	u32 thr_live;		/* bit per slot */
 	u32 nr_free;		/* frames of nobody's pool */
-	u32 last_agent;
+	u32 last_cpu;		/* that moved */
 	struct xpromise promise[XMAX_PROMISES];
 	struct { u32 off, size; } kfreed[XMAX_KFREED];	/* objects; oldest first */
 	struct xkept kept[XMAX_KEPT];
@@ -453,7 +468,6 @@ enum xphase { XPHASE_INIT, XPHASE_RUN, XPHASE_FINAL };
 /* ---- the world: the host's part, never reset ---- */
 
 #define XMAX_SITES 4096
-#define XLEARN 8192
 
 struct xmmu_arch;
 
@@ -466,7 +480,6 @@ struct xworld {
 	bool weak;		/* arm64, POWER */
 	bool overtake;
 	u32 lanes;		/* of each store buffer: a store overtakes up to lanes - 1 */
-	bool write_order;	/* footprints have the order of writes */
 	bool booting;		/* no scheduling: one CPU at a time */
 	u32 nr_cpus, nr_frames, page_shift, nr_levels;
 	u32 bits[TLBLAB_MAX_PT_LEVELS];		/* of the index, by height */
@@ -502,9 +515,6 @@ struct xworld {
 	 */
 	u16 heap_obj[XHEAP_UNITS];
 	const struct mach_site *heap_site[XHEAP_UNITS];
-
-	/* Learnt, for footprints only; sched.c. Bits by hash. */
-	u64 irq_objects[XLEARN / 64];
 
 	const struct mach_site *sites[XMAX_SITES];
 	u32 nr_sites;
@@ -564,8 +574,6 @@ void xworld_reset(struct xworld *w);	/* to the snapshot */
 
 extern const struct mach_ops xops;
 
-/* t puts a store to off into its buffer, after its last step. */
-void xlearn_store(struct xworld *w, const struct xthr *t, u32 off);
 /* Park until the scheduler lets this thread do t->step. */
 void xpark(struct xworld *w, struct xthr *t, enum xwhy why);
 /* The same, but not before its CPU's store buffer is empty, or has room. */
@@ -578,13 +586,30 @@ void xidle_main(void *arg);
 /* prev's CPU goes to the next thread of its queue, or to its idle loop. */
 void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after);
 void xthread_make_ready(struct xworld *w, struct xthr *t);
+void xstep_schedule(struct xworld *w, struct xthr *t, const struct mach_site *site);
+void xstep_crit(struct xworld *w, struct xthr *t, const struct mach_site *site, u32 kind);
+
+static inline void xstep_clear(struct xstep *s)
+{
+	s->nr_obj = 0;
+	s->orders = false;
+}
 
 static inline void xstep_begin(struct xthr *t, const struct mach_site *site,
 			       u32 kind)
 {
 	t->step.site = site;
 	t->step.site_kind = (u16)kind;
-	t->step.nr_obj = 0;
+	xstep_clear(&t->step);
+	t->describe.fn = NULL;
+}
+
+/* Describe the step now, and again whenever somebody asks. */
+static inline void xstep_describe(struct xworld *w, struct xthr *t,
+				  void (*fn)(struct xworld *w, struct xthr *t), u64 a, u32 b)
+{
+	t->describe = (struct xdescribe){ fn, a, b };
+	fn(w, t);
 }
 
 /* No longer exact: it meets everything. */
@@ -611,10 +636,31 @@ static inline void xstep_add(struct xstep *s, u32 cls, u32 id, bool write)
 	s->obj[s->nr_obj++] = (struct xobj){ .cls = cls, .write = write, .id = id };
 }
 
-/* cpu loads the word, its own buffered stores included. */
+/*
+ * cpu loads the word, its own buffered stores included. That these become visible, it
+ * cannot tell. But a handler and the thread that it interrupts can tell each other's stores
+ * from none: xstep_own(), and a handler's stores are news to its own CPU as well (XNOBODY).
+ */
 static inline void xstep_load(struct xstep *s, u32 cpu, u32 off)
 {
 	xstep_add(s, XOBJ_WORD, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, false);
+}
+
+/* cpu's thread stores to the word, or its handler loads or stores there. */
+static inline void xstep_own(const struct xworld *w, struct xstep *s, u32 cpu, u32 off,
+			     bool write)
+{
+	if (!w->weak)
+		xstep_add(s, XOBJ_OWN, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, write);
+}
+
+/* t's step depends on whether cpu is in user mode, which it is not in a handler. */
+static inline void xstep_mode(const struct xworld *w, struct xthr *t, u32 cpu)
+{
+	if (cpu == t->cpu && w->a->cpu[cpu].irq_depth)
+		return;
+	xstep_add(&t->step, XOBJ_MODE, XMODE_USER + cpu, false);
+	xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + cpu, false);
 }
 
 /* What is visible of the word is read. */
@@ -638,8 +684,7 @@ static inline void xstep_write(const struct xworld *w, struct xstep *s, u32 cpu,
 /* A place in the order of writes is taken. */
 static inline void xstep_order(const struct xworld *w, struct xstep *s)
 {
-	if (unlikely(w->write_order))
-		xstep_add(s, XOBJ_BCAST, 1, true);
+	s->orders = w->weak;
 }
 
 u32 xchoose(struct xworld *w, enum xchoice_kind kind, u32 n);
@@ -670,8 +715,9 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	       const struct mach_site *site);
 void xrcu_read_lock(const struct mach_site *site);
 void xrcu_read_unlock(const struct mach_site *site);
-bool xrcu_ready(struct xworld *w);	/* a grace period can end */
-void xrcu_end(struct xworld *w);
+/* Callbacks of this CPU may run: their grace periods are over. */
+bool xrcu_due(const struct xworld *w, u32 cpu);
+void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s);
 bool xlock_free(const struct mach_lock *lock);
 bool xwatch_hit(struct xworld *w, const struct xthr *t);
 
@@ -682,6 +728,8 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	 const struct mach_site *site);
 void xfence(u32 kind, const struct mach_site *site);
+void xpark_store(struct xworld *w, struct xthr *t, u32 off, const struct mach_site *site,
+		 u32 kind);
 u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site);
 
 struct xword *xword_find(struct xworld *w, u32 off);

@@ -155,7 +155,7 @@ char *lit_event_text(const struct lit_run *r, const struct xevent *e)
 	char text[400], line[600], who[16] = "", *insn = strdup("");
 	const struct lit_insn *i = NULL;
 
-	if (e->agent_kind != XAGENT_RCU)
+	if (e->agent_kind != XAGENT_MACHINE)
 		snprintf(who, sizeof(who), "P%u", e->cpu);
 	for (u32 cpu = 0; cpu < r->t->nr_threads && e->site; cpu++)
 		if (e->site >= r->site[cpu] && e->site < r->site[cpu] + LIT_MAX_INSNS)

@@ -139,8 +139,8 @@ static bool thread_step(const struct xworld *w, u32 t, struct xstep *st)
 		return true;
 	case FAKE_STORE:
 	case FAKE_PUT:
-		if (!buffered)
-			touch(st, XOBJ_WORD, in->a, true);
+		/* In the buffer, it keeps an interrupt from being taken. */
+		touch(st, buffered ? XOBJ_MODE : XOBJ_WORD, buffered ? t : in->a, !buffered);
 		return th->tail - th->head < FAKE_BUFFER;
 	case FAKE_ADD:
 		touch(st, XOBJ_WORD, in->a, true);
@@ -177,7 +177,8 @@ static u32 enabled_agents(const struct xworld *w, struct xstep *st)
 	u32 n = 0;
 
 	for (u32 t = 0; t < w->fake->nr_threads; t++) {
-		st[n] = (struct xstep){ .agent_kind = XAGENT_THREAD, .agent_index = (u16)t };
+		st[n] = (struct xstep){ .agent_kind = XAGENT_THREAD, .agent_index = (u16)t,
+					.cpu = (u8)t };
 		n += thread_step(w, t, &st[n]);
 	}
 	for (u32 t = 0; t < w->fake->nr_threads; t++) {
@@ -185,17 +186,23 @@ static u32 enabled_agents(const struct xworld *w, struct xstep *st)
 
 		if (th->head == th->tail)
 			continue;
-		st[n] = (struct xstep){ .agent_kind = XAGENT_DRAIN, .agent_index = (u16)t };
+		st[n] = (struct xstep){ .agent_kind = XAGENT_DRAIN, .agent_index = (u16)t,
+					.cpu = (u8)t, .handler = th->in_irq };
 		touch(&st[n], XOBJ_BCAST, t, true);
 		touch(&st[n++], XOBJ_WORD, th->buffer[th->head % FAKE_BUFFER].word, true);
 	}
 	for (u32 t = 0; t < w->fake->nr_threads; t++) {
 		const struct fake_thread *th = &w->s.thread[t];
 
-		if (!th->in_irq && (!th->pending || th->irqs_off))
+		/* Taking one serialises. */
+		if (!th->in_irq &&
+		    (!th->pending || th->irqs_off || th->head != th->tail))
 			continue;
-		st[n] = (struct xstep){ .agent_kind = XAGENT_IRQ, .agent_index = (u16)t };
+		st[n] = (struct xstep){ .agent_kind = XAGENT_IRQ, .agent_index = (u16)t,
+					.cpu = (u8)t, .handler = th->in_irq };
 		touch(&st[n], th->in_irq ? XOBJ_WORD : XOBJ_IRQ, t, !th->in_irq);
+		if (!th->in_irq)
+			touch(&st[n], XOBJ_MODE, t, true);
 		touch(&st[n++], XOBJ_WORD, 0, true);
 	}
 	return n;
@@ -359,6 +366,20 @@ static bool finished(const struct xworld *w)
 	return true;
 }
 
+/* Which of the enabled agents moves, if that is known; else n. */
+static u32 repeat(const struct xchooser *chooser, const struct xstep *st, u32 n)
+{
+	u32 agent = chooser->repeat ? chooser->repeat(chooser->ctx) : XREPEAT_ASK, i = n;
+
+	if (agent == XREPEAT_ASK)
+		return n;
+	for (i = 0; i < n; i++)
+		if (xagent_id(st[i].agent_kind, st[i].agent_index) == agent)
+			break;
+	assert(i < n);
+	return i;
+}
+
 void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult *result,
 		struct xevent *events, u32 *nr_events)
 {
@@ -385,7 +406,9 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 		for (running = 0; running < n; running++)
 			if (xagent_id(st[running].agent_kind, st[running].agent_index) == last)
 				break;
-		i = chooser->pick(chooser->ctx, st, n, running);
+		i = repeat(chooser, st, n);
+		if (i == n)
+			i = chooser->pick(chooser->ctx, st, n, running);
 		if (i == XPICK_STOP) {
 			result->outcome = XOUT_STOPPED;
 			break;

@@ -315,7 +315,7 @@ static void replay(struct xworld *w)
 	static struct xevent first[MAX_EVENTS], again[MAX_EVENTS];
 	static struct script s;
 	struct rnd r = { .state = 7, .stay = 12 }, other = { .state = 9, .stay = 12 };
-	struct xchooser chooser = { script_pick, script_choose, &s };
+	struct xchooser chooser = { script_pick, script_choose, &s, NULL };
 	struct xchooser noise = rnd_chooser(&other);
 	struct xresult res, res2;
 	u32 n = MAX_EVENTS, n2;

@@ -158,7 +158,6 @@ static u64 search(const struct shape *shape, bool reduce, struct states *s,
 	struct xworld *w = shape_world(shape);
 
 	s->n = 0;
-	xworld_set_write_order(w, true);
 	xsearch_run(w, &how, &verdict);
 	*rule = verdict.found ? verdict.result.rule : XRULE_NONE;
 	if (!verdict.found && !verdict.complete)

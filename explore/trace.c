@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * States by their names, and what commutes. systematic.h tells how a state gets its name.
+ *
+ * Why it is sound: the world is deterministic, and footprints may be too large and never
+ * too small. So steps that do not conflict commute, and the order of those that do is
+ * in the hashes: a step's hash has those of the last conflicting steps. (With 64 bits,
+ * two of a million states have the same name with a probability of 10^-7.) What each agent
+ * would do next goes into the name too. It adds nothing if footprints are right, and
+ * helps where a thread passes by something without a step (a fence with nothing buffered).
+ *
+ * Sleep sets (Godefroid, LNCS 1032) save what leads to a state that is known anyway: let
+ * t have been tried at a node, and then a, independent of t. t need not be tried after a,
+ * for t a and a t lead to the same state. With a bound on preemptions, t a may cost more than
+ * a t; so then only moves of one CPU sleep, among which no switch changes.
+ *
+ * Persistent sets (Godefroid). If nobody else ever touches what the next step of the CPU that
+ * runs touches, then only that step is tried: whatever comes before it could come after
+ * it, at no higher cost. In the same way, while no interrupt handler touches anything
+ * that the steps of all CPUs touch, taking the interrupt can wait. Who touches
+ * what is learnt (struct sharing), by all processes; if an object becomes shared
+ * after all, the round is done again.
+ */
+#include "explore/systematic.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the journal ---- */
+
+static void set(struct trace *t, u64 *where, u64 value)
+{
+	if (t->journal_len == t->journal_size) {
+		t->journal_size = t->journal_size ? 2 * t->journal_size : 4096;
+		t->journal = realloc(t->journal, t->journal_size * sizeof(*t->journal));
+		assert(t->journal);
+	}
+	t->journal[t->journal_len++] = (struct journal_entry){ where, *where };
+	*where = value;
+}
+
+void journal_undo(struct trace *t, u32 height)
+{
+	assert(height <= t->journal_len);
+	while (t->journal_len > height) {
+		struct journal_entry *e = &t->journal[--t->journal_len];
+
+		*e->where = e->old;
+	}
+}
+
+/* ---- objects ---- */
+
+struct object {
+	u32 key;		/* class and id */
+	u64 written;		/* hash of the last step that wrote it */
+	u64 read;		/* sum of those that have read it since */
+	struct sharing *sharing;
+	/* What this process has told the others. */
+	u64 readers, writers;
+};
+
+static u32 object_key(struct xobj obj)
+{
+	return (u32)obj.cls << 26 | obj.id;
+}
+
+static u32 object_hash(u32 key)
+{
+	return (u32)((key * 0x9e3779b97f4a7c15ULL) >> 32);
+}
+
+static void objects_grow(struct trace *t)
+{
+	u32 size = t->hash_size ? 2 * t->hash_size : 1024;
+	struct object **hash = calloc(size, sizeof(*hash));
+
+	assert(hash);
+	for (u32 i = 0; i < t->hash_size; i++) {
+		struct object *o = t->hash[i];
+		u32 at;
+
+		if (!o)
+			continue;
+		for (at = object_hash(o->key); hash[at & (size - 1)]; at++)
+			;
+		hash[at & (size - 1)] = o;
+	}
+	free(t->hash);
+	t->hash = hash;
+	t->hash_size = size;
+}
+
+static struct object *object_get(struct systematic *d, u32 key)
+{
+	struct trace *t = &d->trace;
+	struct object *o;
+	u32 at;
+
+	if (2 * t->nr_objects >= t->hash_size)
+		objects_grow(t);
+	for (at = object_hash(key);; at++) {
+		o = t->hash[at & (t->hash_size - 1)];
+		if (!o)
+			break;
+		if (o->key == key)
+			return o;
+	}
+	o = calloc(1, sizeof(*o));
+	assert(o);
+	o->key = key;
+	o->sharing = sharing_get(d->shared, key);
+	t->hash[at & (t->hash_size - 1)] = o;
+	t->nr_objects++;
+	return o;
+}
+
+void trace_free(struct trace *t)
+{
+	for (u32 i = 0; i < t->hash_size; i++)
+		free(t->hash[i]);
+	free(t->hash);
+	free(t->journal);
+}
+
+/* ---- histories ---- */
+
+static u64 mix(u64 h, u64 v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ULL;
+	return h ^ h >> 29;
+}
+
+static bool touches_all(const struct xstep *step)
+{
+	for (u32 i = 0; i < step->nr_obj; i++)
+		if (step->obj[i].cls == XOBJ_ALL)
+			return true;
+	return false;
+}
+
+static const struct xobj order_of_writes = { .cls = XOBJ_ORDER, .write = 1 };
+
+/* Others than the agents touch the object in a way that conflicts. */
+static bool is_shared(const struct object *o, bool write, u64 agents)
+{
+	return !o->sharing ||
+	       ((write ? o->sharing->agents : o->sharing->writers) & ~agents);
+}
+
+/*
+ * Others can tell the step's place in the order of writes: they read what it writes, or
+ * (a lock, an invalidation) learn by it what came before. A write that
+ * others only overwrite may come as early as it can, of all words but its own.
+ */
+static bool orders(struct systematic *d, const struct xstep *step)
+{
+	u64 me = AGENT(xagent_id(step->agent_kind, step->agent_index));
+
+	for (u32 i = 0; i < step->nr_obj && step->orders; i++) {
+		const struct object *o = object_get(d, object_key(step->obj[i]));
+
+		if (!step->obj[i].write)
+			continue;
+		if (step->obj[i].cls == XOBJ_WORD || step->obj[i].cls == XOBJ_WRITTEN) {
+			if (!o->sharing || (o->sharing->readers & ~me))
+				return true;
+		} else if (is_shared(o, true, me)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void touch(struct systematic *d, struct node *nd, const struct xstep *step)
+{
+	assert(step->nr_obj <= XFOOTPRINT_MAX);
+	nd->all = touches_all(step);
+	nd->nr_obj = nd->all ? 0 : (u8)step->nr_obj;
+	for (u32 i = 0; i < nd->nr_obj; i++) {
+		u32 key = object_key(step->obj[i]);
+
+		nd->touched[i] = (struct touched){ object_get(d, key), key,
+						   step->obj[i].write };
+	}
+	nd->orders = !nd->all && orders(d, step);
+	if (nd->orders)
+		nd->touched[nd->nr_obj++] = (struct touched){
+			object_get(d, object_key(order_of_writes)),
+			object_key(order_of_writes), true
+		};
+}
+
+static void tell_sharing(struct systematic *d, const struct node *nd)
+{
+	if (nd->all)
+		sharing_add(d->shared, sharing_all(d->shared), nd->value, true);
+	for (u32 i = 0; i < nd->nr_obj; i++) {
+		struct object *o = nd->touched[i].obj;
+		u64 me = AGENT(nd->value);
+
+		u64 *told = nd->touched[i].write ? &o->writers : &o->readers;
+
+		if (*told & me)
+			continue;
+		*told |= me;
+		if (o->sharing)
+			sharing_add(d->shared, o->sharing, nd->value, nd->touched[i].write);
+	}
+}
+
+/* The agent does something, told apart by what, at all objects of its step. */
+static void happen(struct systematic *d, const struct node *nd, u64 what)
+{
+	struct trace *t = &d->trace;
+	u64 *agent = &t->agent[nd->value], h = mix(*agent, what);
+
+	h = mix(h, t->all_written);
+	if (nd->all)
+		h = mix(h, t->all_read);
+	for (u32 i = 0; i < nd->nr_obj; i++) {
+		const struct object *o = nd->touched[i].obj;
+
+		h = mix(h, mix(nd->touched[i].key, o->written));
+		if (nd->touched[i].write)
+			h = mix(h, o->read);
+	}
+	for (u32 i = 0; i < nd->nr_obj; i++) {
+		struct object *o = nd->touched[i].obj;
+
+		if (!nd->touched[i].write) {
+			set(t, &o->read, o->read + mix(h, 1));
+			continue;
+		}
+		set(t, &o->written, h);
+		set(t, &o->read, 0);
+	}
+	set(t, &t->all_read, nd->all ? 0 : t->all_read + mix(h, 2));
+	if (nd->all)
+		set(t, &t->all_written, h);
+	set(t, &t->sum, t->sum - mix(*agent, nd->value) + mix(h, nd->value));
+	set(t, agent, h);
+}
+
+void trace_step(struct systematic *d, struct node *nd, const struct xstep *step)
+{
+	touch(d, nd, step);
+	tell_sharing(d, nd);
+	happen(d, nd, 1);
+}
+
+void trace_value(struct systematic *d, const struct node *nd, u32 n, u32 value)
+{
+	happen(d, nd, (u64)n << 32 | value << 1);
+}
+
+/* ---- the state's name ---- */
+
+static u64 step_hash(const struct xstep *step)
+{
+	u64 h = mix(xagent_id(step->agent_kind, step->agent_index), step->nr_obj);
+
+	for (u32 i = 0; i < step->nr_obj; i++)
+		h = mix(h, (u64)object_key(step->obj[i]) << 1 | step->obj[i].write);
+	return h;
+}
+
+u64 trace_name(const struct systematic *d, const struct node *nd,
+	       const struct xstep *enabled, u32 n)
+{
+	u64 h = d->trace.sum;
+
+	for (u32 i = 0; i < n; i++)
+		h = mix(h, step_hash(&enabled[i]));
+	if (!UNBOUNDED(d->bound))
+		h = mix(h, (u64)nd->in_handler << 16 | (u64)nd->last << 1 | nd->waits);
+	return h + !h;
+}
+
+/* ---- sleep sets ---- */
+
+static bool independent(struct systematic *d, const struct node *nd,
+			const struct xstep *step)
+{
+	if (nd->all || touches_all(step) || (nd->orders && orders(d, step)))
+		return false;
+	/* A handler stops its CPU's thread, and what it does is not known yet. */
+	if (nd->cpu == step->cpu &&
+	    (nd->kind == XAGENT_IRQ || step->agent_kind == XAGENT_IRQ))
+		return false;
+	for (u32 i = 0; i < nd->nr_obj; i++)
+		for (u32 j = 0; j < step->nr_obj; j++)
+			if (nd->touched[i].key == object_key(step->obj[j]) &&
+			    (nd->touched[i].write || step->obj[j].write))
+				return false;
+	return true;
+}
+
+/* The order t, step of node `at` costs no more than that step, then t, at nd. */
+static bool costs_no_more(const struct systematic *d, const struct node *at,
+			  const struct xstep *t)
+{
+	return UNBOUNDED(d->bound) ||
+	       (t->cpu == at->cpu && t->handler == at->handler);
+}
+
+u64 trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n)
+{
+	struct node *nd = &d->node[k], *at;
+	u64 sleep = 0, candidates;
+
+	if (!d->last_pick)
+		return 0;
+	at = &d->node[d->last_pick - 1];
+	candidates = (at->sleep | at->done) & ~AGENT(at->value) & nd->enabled;
+	for (; candidates; candidates &= candidates - 1) {
+		u32 t = (u32)__builtin_ctzll(candidates);
+		u32 i = step_of_agent(enabled, n, t);
+
+		if (independent(d, at, &enabled[i]) && costs_no_more(d, at, &enabled[i]))
+			sleep |= AGENT(t);
+	}
+	return sleep;
+}
+
+/* ---- steps that need no company ---- */
+
+bool trace_private(struct systematic *d, const struct xstep *step, u64 agents)
+{
+	if (touches_all(step) || (sharing_all(d->shared)->agents & ~agents))
+		return false;
+	for (u32 i = 0; i < step->nr_obj; i++)
+		if (is_shared(object_get(d, object_key(step->obj[i])), step->obj[i].write,
+			      agents))
+			return false;
+	return !orders(d, step) ||
+	       !is_shared(object_get(d, object_key(order_of_writes)), true, agents);
+}
