@@ -251,7 +251,7 @@ static void test_unlocked(void **state)
 
 		xworld_run(w, &chooser, &res, NULL, NULL);
 		assert_int_equal(res.rule, XRULE_NONE);
-		xworld_skip_site(w, site_of(w, "zap_pte_range", MACH_SITE_LOCK));
+		xworld_skip_site(w, site_of(w, "pte_offset_map_lock", MACH_SITE_LOCK));
 		for (u32 k = 0; k < 3000 && res.rule != XRULE_UNLOCKED; k++)
 			xworld_run(w, &chooser, &res, NULL, NULL);
 		assert_int_equal(res.rule, XRULE_UNLOCKED);
