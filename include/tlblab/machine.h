@@ -271,6 +271,10 @@ enum mach_context {
 	X(TABLE_ALLOC, table_alloc, CONTEXT) /* per page table, zeroing incl. */ \
 	X(TABLE_FREE, table_free, CONTEXT) /* per page table */                 \
 	X(RMAP, rmap, CONTEXT) /* per page */                                   \
+	X(RECLAIM, reclaim, CONTEXT) /* shrink_folio_list, per page, the rest */ \
+	X(ZRAM_WRITE, zram_write, CONTEXT) /* per page, compression incl. */    \
+	X(ZRAM_READ, zram_read, CONTEXT) /* per page */                         \
+	X(MIGRATE, migrate, CONTEXT) /* migrate_pages, per page, less copying */ \
 	X(CLONE, clone, CONTEXT) /* per thread created */                       \
 	X(FORK_MM, fork_mm, CONTEXT) /* dup_mmap, per VMA */                    \
 	X(EXIT_MM, exit_mm, CONTEXT) /* per mm */                               \
@@ -691,6 +695,16 @@ struct core_syscalls {
 	 */
 	s64 (*clone)(u32 flags, void (*fn)(void *arg), void *arg,
 		     const u64 *affinity);
+	/*
+	 * Actors that are not system calls, or of other processes, on behalf of this
+	 * thread, on the pages that its process maps in [addr, addr + len). reclaim(): as
+	 * kswapd would, had it chosen these pages; how many are free. move_pages(): nr
+	 * pages from addr on go to a node (-1: to other frames anywhere); how many could
+	 * not. msync(): dirty pages of shared mappings are written back (MS_SYNC).
+	 */
+	s64 (*reclaim)(u64 addr, u64 len);
+	s64 (*move_pages)(u64 addr, u64 nr_pages, s32 node);
+	s64 (*msync)(u64 addr, u64 len);
 	/*
 	 * Lockless walkers of the kernel, on behalf of this thread.
 	 * gup_fast(): take a reference to each of nr_pages pages from addr on and drop
