@@ -17,13 +17,21 @@
 
 /* Only lazy CPUs were spared an IPI; an oversized range flush synced once. */
 #define BEFORE_6_12	"x86.ipi_filter=lazy", "arm64.range_overflow_sync=once"
-#define BEFORE_6_4	BEFORE_6_12, "mm.fault_lock=mmap",                      \
+/* Reclaim flushed once for a whole list, and MADV_PAGEOUT for accessed bits as well. */
+#define BEFORE_6_9	BEFORE_6_12, "vmscan.free_batch=8192",                  \
+			"mm.pageout_young=clear"
+/* From 6.6 on not where the erratum is, and with a DSB for who found flushes owed. */
+#define ARM64_6_6	"arm64.should_defer=no_repeat_tlbi", "arm64.batched_pending=dsb"
+#define BEFORE_6_6	BEFORE_6_9, "arm64.should_defer=never"
+#define BEFORE_6_4	BEFORE_6_6, "mm.fault_lock=mmap",                      \
 			"powerpc.lazy_tlb_shootdown=off"
-#define BEFORE_6_2	BEFORE_6_4, "mm.delayed_rmap=off"
+#define BEFORE_6_3	BEFORE_6_4, "migrate.batch=off"
+#define BEFORE_6_2	BEFORE_6_3, "mm.delayed_rmap=off"
 /* khugepaged let gup_fast walk on in the table that it took away. */
 #define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte"
-#define BEFORE_5_14	BEFORE_6_1, "powerpc.range_pwc=none",                   \
-			"arm64.ttl_freed_tables=leaf"
+#define BEFORE_5_18	BEFORE_6_1, "mm.tlb_flush_batched=flag"
+#define BEFORE_5_14	BEFORE_5_18, "powerpc.range_pwc=none",                   \
+			"mm.mremap_rmap_lock=off", "arm64.ttl_freed_tables=leaf"
 #define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
 #define BEFORE_5_11	BEFORE_5_12, "mm.write_protect_seq=off"
 #define BEFORE_5_8	BEFORE_5_11, "powerpc.pte_serialize=ipi",                \
@@ -40,7 +48,9 @@
 			"powerpc.cpumask_trim=none",                            \
 			"powerpc.set_pte_ptesync=on"
 #define BEFORE_4_17	BEFORE_4_18, "powerpc.tlbie_fixups=none"
-#define BEFORE_4_12	BEFORE_4_17, "mm.change_huge_pmd=clear"
+#define BEFORE_4_13	BEFORE_4_17, "mm.tlb_flush_batched=off"
+#define BEFORE_4_12	BEFORE_4_13, "mm.change_huge_pmd=clear"
+#define BEFORE_4_3	BEFORE_4_12, "rmap.unmap_flush=immediate"
 
 /* What gathers did beside others: nothing, then (4.13) this, to 5.2-rc2. */
 #define NOT_NESTED	"mmu_gather.nested=ignore"
@@ -54,11 +64,11 @@
 
 const struct era core_eras[] = {
 	ERA("3.19",    "before thread S3",
-	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0-rc1", "thread S3, before its fixes",
-	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.0",     "thread S3, with its fixes",
-	    BEFORE_4_12, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.14",    "nested gathers flush their range",
 	    BEFORE_4_17, REPEAT_DOUBLE, RANGE_NESTED, NULL),
 	ERA("5.2-rc2", "thread S0, before its fix",
@@ -68,13 +78,13 @@ const struct era core_eras[] = {
 	ERA("5.8",     "gathers know what levels they cleared",
 	    BEFORE_5_11, REPEAT_DOUBLE, NULL),
 	ERA("5.14",    "thread S2",
-	    BEFORE_6_1, REPEAT_DOUBLE, NULL),
+	    BEFORE_5_18, REPEAT_DOUBLE, NULL),
 	ERA("6.0",     "thread S4",
 	    BEFORE_6_1, REPEAT_DOUBLE, NULL),
 	ERA("6.1",     "Debian 12's 6.1.176",
 	    BEFORE_6_2, NULL),
 	ERA("6.6",     "faults lock their VMA; rmaps are delayed",
-	    BEFORE_6_12, REPEAT_DOUBLE, NULL),
+	    BEFORE_6_9, ARM64_6_6, REPEAT_DOUBLE, NULL),
 	ERA("6.12",    "Debian's 6.12.117, the default", NULL),
 	ERA("6.18",    "on x86, madvise frees tables; it locks the VMA only",
 	    "mm.pt_reclaim=x86", "mm.madvise_lock=vma", "x86.broadcast_flush=on", NULL),

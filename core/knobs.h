@@ -35,6 +35,12 @@
 	X(mm_pt_reclaim)                                                        \
 	X(mm_lru)                                                               \
 	X(mm_madvise_lock)                                                      \
+	X(mm_mremap_rmap_lock)                                                  \
+	X(rmap_unmap_flush)                                                     \
+	X(mm_tlb_flush_batched)                                                 \
+	X(vmscan_free_batch)                                                    \
+	X(mm_pageout_young)                                                     \
+	X(migrate_batch)                                                        \
 	ARCH_KNOBS(X)
 
 enum core_knob {

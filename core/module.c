@@ -5,7 +5,7 @@
 
 #include <tlblab/machine_abi.h>
 
-#include "mm/page.h"
+#include "mm/swap.h"
 #include "mmu_context.h"
 #include "pgtable.h"
 
@@ -28,6 +28,8 @@ static const char *boot(struct kernel *k, const s64 *knobs)
 	arch_init_geometry(&k->geo);
 	k->cpu = kzalloc(nr_cpu_ids * sizeof(*k->cpu));
 	page_init(k);
+	page_wait_init(k);
+	swap_init(k);
 	error = arch_boot();
 	if (error)
 		return error;
@@ -101,6 +103,9 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.mprotect = sys_mprotect,
 			.madvise = sys_madvise,
 			.mremap = sys_mremap,
+			.reclaim = sys_reclaim,
+			.move_pages = sys_move_pages,
+			.msync = sys_msync,
 			.gup_fast = sys_gup_fast,
 			.pte_lookup = sys_pte_lookup,
 			.shmget = sys_shmget,

@@ -6,7 +6,9 @@
 #include "core.h"
 #include "task.h"
 
-#include "mm/mm.h"
+#include "mm/migrate.h"
+#include "mm/vmscan.h"
+#include "mm/writeback.h"
 #include "mmu_context.h"
 
 /*
@@ -83,6 +85,33 @@ s64 sys_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr)
 {
 	u32 ctx = syscall_enter();
 	s64 ret = do_mremap(addr, old_len, new_len, flags, new_addr);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_reclaim(u64 addr, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_reclaim(addr, len);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_move_pages(u64 addr, u64 nr_pages, s32 node)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_move_pages(addr, nr_pages, node);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_msync(u64 addr, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_msync(addr, len);
 
 	syscall_exit(ctx);
 	return ret;

@@ -7,6 +7,10 @@
  */
 #include "mm/huge_mm.h"
 #include "mm/lru.h"
+#include "mm/migrate.h"
+#include "mm/rmap.h"
+#include "mm/swap.h"
+#include "mm/swapops.h"
 
 /*
  * There was a table, or no huge page. Locks the table and finds the entry; false if
@@ -52,10 +56,11 @@ static void install_pte(struct vm_fault *vmf, struct page *page, pte_t entry)
 		return;
 	}
 	mach_charge(FAULT_PTE, 1);
-	if (page) {
+	if (page && PageAnon(page)) {
+		page_add_new_anon_rmap(page, vmf->vma, vmf->address);
+		lru_cache_add(page);
+	} else if (page) {
 		page_add_rmap(page);
-		if (vma_is_anonymous(vmf->vma))
-			lru_cache_add(page);
 	}
 	set_pte_at(vmf->vma->vm_mm, vmf->address, vmf->pte, entry);
 	update_mmu_cache(vmf->vma, vmf->address, vmf->pte);
@@ -76,10 +81,11 @@ static enum fault_result do_anonymous_page(struct vm_fault *vmf)
 		install_pte(vmf, NULL, pte_mkyoung(entry));
 		return FAULT_DONE;
 	}
-	page = alloc_user_page();
+	if (anon_vma_prepare(vma))
+		return FAULT_OOM;
+	page = alloc_user_page(PG_new_anon);
 	if (!page)
 		return FAULT_OOM;
-	WRITE_ONCE(page->flags, PG_new_anon);
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	install_pte(vmf, page, maybe_mkwrite(pte_mkdirty(entry), vma));
 	return FAULT_DONE;
@@ -101,15 +107,21 @@ static enum fault_result do_fault(struct vm_fault *vmf)
 	if (!page)
 		return FAULT_OOM;
 	if (pte_alloc(vma->vm_mm, vmf->pmd)) {
+		unlock_page(page);
 		put_page(page);
 		return FAULT_OOM;
 	}
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	if (vmf->write)
 		entry = maybe_mkwrite(pte_mkdirty(entry), vma);
+	/* Whether it is mapped or not: install_pte() may drop the reference. */
+	get_page(page);
 	install_pte(vmf, page, entry);
 	if (vmf->write)
 		set_page_dirty(page);
+	/* Locked until here, or truncation might take it out of the file in between. */
+	unlock_page(page);
+	put_page(page);
 	return FAULT_DONE;
 }
 
@@ -129,13 +141,13 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		get_page(old);
 	}
 	spin_unlock(vmf->ptl);
-	page = old ? copy_user_page(old) : alloc_user_page();
+	page = anon_vma_prepare(vma) ? NULL : old ? copy_user_page(old) :
+						    alloc_user_page(PG_new_anon);
 	if (!page) {
 		if (old)
 			put_page(old);
 		return FAULT_OOM;
 	}
-	WRITE_ONCE(page->flags, PG_new_anon);
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	entry = maybe_mkwrite(pte_mkdirty(entry), vma);
 
@@ -146,7 +158,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		 */
 		mach_charge(FAULT_PTE, 1);
 		ptep_clear_flush(vma, vmf->address, vmf->pte);
-		page_add_rmap(page);
+		page_add_new_anon_rmap(page, vma, vmf->address);
 		lru_cache_add(page);
 		set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
 		update_mmu_cache(vma, vmf->address, vmf->pte);
@@ -250,6 +262,79 @@ static enum fault_result handle_present_pte(struct vm_fault *vmf)
 	return FAULT_DONE;
 }
 
+/*
+ * Map a page of the swap cache, locked, where a swap entry of it is. With the last entry the
+ * slot is given back: zram is as fast as to write it again, and takes memory. Called under
+ * ptl.
+ */
+static void map_swap_page(struct vm_fault *vmf, struct page *page, swp_entry_t swp)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	bool exclusive = swp_type(swp) == SWP_SWAP_EXCLUSIVE;
+	pte_t entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
+
+	mach_charge(FAULT_PTE, 1);
+	swap_free(swp_offset(swp));
+	/* A reference may be that of a batch. */
+	if (lru_enabled() && page_count(page) != 2)
+		lru_add_drain();
+	/* The cache's reference, ours, and nobody else: whoever had it is gone. */
+	if (!page_mapped(page) && swap_count(swp_offset(swp)) == 0 && page_count(page) == 2)
+		exclusive = true;
+	if (exclusive) {
+		SetPageAnonExclusive(page);
+		if (vmf->write)
+			entry = pte_mkdirty(entry);
+		entry = maybe_mkwrite(entry, vma);
+	}
+	if (page_mapped(page))
+		page_add_rmap(page);
+	else
+		page_add_new_anon_rmap(page, vma, vmf->address);
+	get_page(page);
+	set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
+	update_mmu_cache(vma, vmf->address, vmf->pte);
+}
+
+/*
+ * The page is in swap, or on its way elsewhere. A write to one that is not this entry's alone
+ * faults again, to copy it. Called with the RCU lock as handle_present_pte(), and drops it.
+ */
+static enum fault_result do_swap_page(struct vm_fault *vmf)
+{
+	swp_entry_t swp = pte_to_swp_entry(vmf->orig_pte);
+	struct page *page;
+	bool same;
+
+	/* From here on we sleep: the table may go, and is looked for again. */
+	if (pt_reclaim_enabled())
+		rcu_read_unlock();
+	if (is_migration_entry(swp)) {
+		migration_entry_wait(vmf->pmd, vmf->address);
+		return FAULT_DONE;
+	}
+	if (anon_vma_prepare(vmf->vma))
+		return FAULT_OOM;
+	page = swap_cache_read(swp_offset(swp));
+	if (!page) {
+		/* The slot is free: the entry has changed. Or there is no memory. */
+		same = pte_relock(vmf);
+		if (vmf->pte)
+			spin_unlock(vmf->ptl);
+		return same ? FAULT_OOM : FAULT_DONE;
+	}
+	lock_page(page);
+	if (PageSwapCache(page) && page->private == swp_offset(swp)) {
+		if (pte_relock(vmf))
+			map_swap_page(vmf, page, swp);
+		if (vmf->pte)
+			spin_unlock(vmf->ptl);
+	}
+	unlock_swap_page(page);
+	put_page(page);
+	return FAULT_DONE;
+}
+
 /* The PMD entry is, or may become, a huge page. FAULT_FALLBACK: go on with base pages. */
 static enum fault_result handle_huge_fault(struct vm_fault *vmf)
 {
@@ -289,7 +374,8 @@ static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
 		vmf.ptl = pte_lockptr(pmd);
 		vmf.orig_pte = ptep_get(vmf.pte);
 		if (!pte_none(vmf.orig_pte))
-			return handle_present_pte(&vmf);
+			return pte_present(vmf.orig_pte) ? handle_present_pte(&vmf) :
+							   do_swap_page(&vmf);
 	}
 	if (pt_reclaim_enabled())
 		rcu_read_unlock();

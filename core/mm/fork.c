@@ -18,6 +18,9 @@
  */
 #include "mm/huge_mm.h"
 #include "mm/mmap_lock.h"
+#include "mm/rmap.h"
+#include "mm/swap.h"
+#include "mm/swapops.h"
 
 struct copy {
 	struct mm_struct *dst_mm, *src_mm;
@@ -45,6 +48,22 @@ static void copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64
 	set_pte_at(c->dst_mm, addr, dst_pte, pte_mkold(pte));
 }
 
+/*
+ * An entry that says where the page is. A page that is on its way finds the copy, since the
+ * child's VMA comes behind the parent's in the reverse map.
+ */
+static void copy_nonpresent_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64 addr)
+{
+	swp_entry_t entry = pte_to_swp_entry(ptep_get(src_pte));
+	swp_entry_t shared = swp_entry_shared(entry);
+
+	if (!is_migration_entry(entry))
+		swap_duplicate(swp_offset(entry));
+	if (shared.val != entry.val)
+		set_pte_at(c->src_mm, addr, src_pte, swp_entry_to_pte(shared));
+	set_pte_at(c->dst_mm, addr, dst_pte, swp_entry_to_pte(shared));
+}
+
 static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 addr, u64 end)
 {
 	spinlock_t *src_ptl = pte_lockptr(src_pmd), *dst_ptl;
@@ -65,8 +84,10 @@ static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 add
 		addr += (u64)none << PAGE_SHIFT;
 		if (addr == end)
 			break;
-		if (!pte_none(ptep_get(src_pte)))
+		if (pte_present(ptep_get(src_pte)))
 			copy_present_pte(c, dst_pte, src_pte, addr);
+		else if (!pte_none(ptep_get(src_pte)))
+			copy_nonpresent_pte(c, dst_pte, src_pte, addr);
 		src_pte++;
 		dst_pte++;
 		addr += PAGE_SIZE;
@@ -138,6 +159,7 @@ static int dup_areas(struct mm_struct *mm, struct mm_struct *oldmm)
 		if (vma->vm_file)
 			get_file(vma->vm_file);
 		vma_link(mm, vma);
+		vma_rmap_clone(vma, old);
 		err = vma_is_anonymous(old) ? copy_page_range(&c) : 0;
 		if (err)
 			return err;

@@ -3,6 +3,7 @@
 #include "mm/huge_mm.h"
 
 #include "mm/mmu_gather.h"
+#include "mm/rmap.h"
 
 enum { CHANGE_INVALIDATE, CHANGE_CLEAR };
 KNOB_ENUM(mm_change_huge_pmd, "mm.change_huge_pmd", KNOB_POLICY, CHANGE_INVALIDATE,
@@ -69,7 +70,9 @@ enum fault_result do_huge_pmd_anonymous_page(struct vm_fault *vmf)
 	struct page *page;
 	pmd_t entry;
 
-	page = alloc_huge_page(true);
+	if (anon_vma_prepare(vma))
+		return FAULT_OOM;
+	page = alloc_huge_page(true, MACH_NODE_LOCAL);
 	if (!page) {
 		count_vm_event(thp_fault_fallback);
 		return FAULT_FALLBACK;
@@ -93,7 +96,7 @@ enum fault_result do_huge_pmd_anonymous_page(struct vm_fault *vmf)
 	mach_charge(FAULT_PTE, 1);
 	entry = pmd_mkyoung(mk_huge_pmd(page, vma->vm_page_prot));
 	entry = maybe_pmd_mkwrite(pmd_mkdirty(entry), vma);
-	page_add_rmap(page);
+	page_add_new_anon_rmap(page, vma, haddr);
 	pgtable_trans_huge_deposit(vmf->pmd, pgtable);
 	set_pmd_at(mm, haddr, vmf->pmd, entry);
 	spin_unlock(vmf->ptl);
@@ -183,7 +186,7 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd
 static void fill_split_table(struct vm_area_struct *vma, struct page *page,
 			     pte_t *pte, u64 addr, pmd_t old)
 {
-	u32 flags = READ_ONCE(page->flags);
+	u32 flags = READ_ONCE(page->flags) & (PG_anon | PG_swapbacked | PG_anon_exclusive);
 
 	for (u32 i = 0; i < HPAGE_PMD_NR; i++, addr += PAGE_SIZE) {
 		pte_t entry = mk_pte(page + i, vma->vm_page_prot);

@@ -19,6 +19,7 @@
 #include "mm/lru.h"
 #include "mm/mmap_lock.h"
 #include "mm/mmu_gather.h"
+#include "mm/rmap.h"
 
 KNOB_BOOL(mm_collapse_sync, "mm.collapse_sync", KNOB_POLICY, 1,
 	  "collapse interrupts every CPU after its flush, to see lockless walkers out",
@@ -87,7 +88,7 @@ static void install_collapsed(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 	spin_lock(ptl);
 	BUG_ON(!pmd_none(pmdp_get(pmdp)));
 	mach_charge(FAULT_PTE, 1);
-	page_add_rmap(huge);
+	page_add_new_anon_rmap(huge, vma, addr);
 	pgtable_trans_huge_deposit(pmdp, pgtable);
 	set_pmd_at(vma->vm_mm, addr, pmdp, entry);
 	spin_unlock(ptl);
@@ -103,10 +104,16 @@ static int collapse_table(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 {
 	struct mm_struct *mm = vma->vm_mm;
 	spinlock_t *pmd_ptl = pmd_lockptr(mm, pmdp);
+	spinlock_t *rmap_lock;
 	pmd_t old;
 	pte_t *pte;
 
+	/* Only zeroes, or nothing, was ever there. */
+	if (!vma->anon_vma)
+		return -EAGAIN;
 	vma_start_write(vma);
+	/* Nobody who comes by the reverse map is in the table, or gets in. */
+	rmap_lock = take_rmap_lock(vma);
 	spin_lock(pmd_ptl);
 	old = pmdp_collapse_flush(vma, addr, pmdp);
 	spin_unlock(pmd_ptl);
@@ -118,8 +125,10 @@ static int collapse_table(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 		spin_lock(pmd_ptl);
 		pmd_populate(mm, pmdp, pmd_page(old));
 		spin_unlock(pmd_ptl);
+		drop_rmap_lock(rmap_lock);
 		return -EAGAIN;
 	}
+	drop_rmap_lock(rmap_lock);
 	collapse_copy(vma, pte, huge, pte_lockptr(old));
 	install_collapsed(vma, pmdp, addr, huge, pmd_page(old));
 	return 0;
@@ -128,7 +137,7 @@ static int collapse_table(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 /* 0, also if it is a huge page already. */
 static int collapse_huge_page(struct mm_struct *mm, u64 addr)
 {
-	struct page *huge = alloc_huge_page(false);
+	struct page *huge = alloc_huge_page(false, MACH_NODE_LOCAL);
 	struct vm_area_struct *vma;
 	int err = -EINVAL;
 	pmd_t *pmdp, pmd;

@@ -51,7 +51,7 @@ void lru_add_drain(void)
 		if (page_count(pages[i]) == 1)
 			mach_charge(LRU_MOVE, 1);
 		else
-			(void)mach_rmw(&pages[i]->flags, MACH_OR, PG_lru, 0, MACH_RELAXED);
+			(void)mach_rmw(&pages[i]->flags, MACH_OR, PG_lru_listed, 0, MACH_RELAXED);
 	}
 	if (locked)
 		spin_unlock_irqrestore(locked, flags);
@@ -66,6 +66,6 @@ void lru_del(struct page *page)
 
 	spin_lock_irqsave(lock, flags);
 	mach_charge(LRU_MOVE, 1);
-	(void)mach_rmw(&page->flags, MACH_AND, ~PG_lru, 0, MACH_RELAXED);
+	(void)mach_rmw(&page->flags, MACH_AND, ~PG_lru_listed, 0, MACH_RELAXED);
 	spin_unlock_irqrestore(lock, flags);
 }

@@ -4,9 +4,14 @@
  *
  * A new page waits in a batch of its CPU, which holds a reference, and goes to its node's LRU
  * with the others of the batch, under the node's lock, when the batch is full or somebody
- * drains it. A page on the LRU that is freed is taken off it, under the lock again. Nothing
- * here reclaims, so the lists are left out: what is there is the lock, the time in it
- * (lru_move), and the reference.
+ * drains it. A page on the LRU (PG_lru_listed) that is freed is taken off it, under the lock
+ * again. Reclaim and migration (vmscan.h) are told where to look, so the lists are left
+ * out: what is there is the lock, the time in it (lru_move), and the reference. Isolating a page
+ * and putting it back, which only need PG_lru, take the lock in Linux, and do not here.
+ *
+ * Reclaim and migration drain their own CPU's batch before they isolate. A page in the batch of
+ * another CPU has a reference that they do not know of: it is kept where it is, as in Linux,
+ * where it is not on the LRU yet and cannot be isolated. (move_pages there drains all CPUs.)
  *
  * mm.lru=none, the default: no LRU; its time is part of page_alloc and page_free. With drain,
  * a zap for madvise drains the batch first, as Linux did to 6.13: each madvise then takes

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/huge_mm.h"
+#include "mm/vmscan.h"
+#include "mm/writeback.h"
+
+static void dontneed(struct vm_area_struct *vma, u64 start, u64 end)
+{
+	zap_page_range_single(vma, start, end - start);
+}
 
 enum { MADVISE_LOCK_MMAP, MADVISE_LOCK_VMA };
 KNOB_ENUM(mm_madvise_lock, "mm.madvise_lock", KNOB_POLICY, MADVISE_LOCK_MMAP,
@@ -7,7 +13,8 @@ KNOB_ENUM(mm_madvise_lock, "mm.madvise_lock", KNOB_POLICY, MADVISE_LOCK_MMAP,
 	  "mm: use per_vma lock for MADV_DONTNEED (6.17)", "mmap", "vma");
 
 /* mmap_lock in any mode. Holes are skipped, and make the call fail in the end. */
-static s64 madvise_dontneed(struct mm_struct *mm, u64 start, u64 end)
+static s64 for_each_vma(struct mm_struct *mm, u64 start, u64 end,
+			void (*fn)(struct vm_area_struct *vma, u64 start, u64 end))
 {
 	struct vm_area_struct *vma;
 	s64 ret = 0;
@@ -20,7 +27,7 @@ static s64 madvise_dontneed(struct mm_struct *mm, u64 start, u64 end)
 			ret = -ENOMEM;
 			start = vma->vm_start;
 		}
-		zap_page_range_single(vma, start, min(vma->vm_end, end) - start);
+		fn(vma, start, min(vma->vm_end, end));
 		start = vma->vm_end;
 	}
 	return ret;
@@ -42,6 +49,27 @@ static bool madvise_dontneed_vma(struct mm_struct *mm, u64 start, u64 end)
 		zap_page_range_single(vma, start, end - start);
 	vma_end_read(vma);
 	return one;
+}
+
+/* MADV_DONTNEED, MADV_PAGEOUT. */
+static s64 madvise_zap(struct mm_struct *mm, u64 start, u64 end, u32 behavior)
+{
+	bool charged = false;
+	s64 ret;
+
+	if (behavior == MADV_DONTNEED && knob(mm_madvise_lock) == MADVISE_LOCK_VMA) {
+		mach_charge(MADVISE, 1);
+		charged = true;
+		if (madvise_dontneed_vma(mm, start, end))
+			return 0;
+	}
+	mmap_read_lock(mm);
+	if (!charged)
+		mach_charge(MADVISE, 1);
+	ret = for_each_vma(mm, start, end,
+			   behavior == MADV_PAGEOUT ? madvise_pageout : dontneed);
+	mmap_read_unlock(mm);
+	return ret;
 }
 
 /* mmap_lock for writing. [start, end) of vma, which is split where it must be. */
@@ -91,9 +119,24 @@ static s64 madvise_hugepage(struct mm_struct *mm, u64 start, u64 end, u32 behavi
 	return ret;
 }
 
+/* MADV_REMOVE, in one VMA. */
+static s64 madvise_hole(struct mm_struct *mm, u64 start, u64 end)
+{
+	struct vm_area_struct *vma;
+
+	mmap_read_lock(mm);
+	mach_charge(MADVISE, 1);
+	vma = find_vma(mm, start);
+	if (vma && vma->vm_start <= start && end <= vma->vm_end)
+		return madvise_remove(vma, start, end);
+	mmap_read_unlock(mm);
+	return -ENOMEM;
+}
+
 /*
  * MADV_DONTNEED: the pages of private mappings are gone, those of shared ones
- * stay in their file. MADV_HUGEPAGE and MADV_NOHUGEPAGE: whether what comes is to be huge.
+ * stay in their file. MADV_REMOVE: the file has a hole there. MADV_PAGEOUT: what is not
+ * shared goes to swap. MADV_HUGEPAGE and MADV_NOHUGEPAGE: whether what comes is to be huge.
  * MADV_COLLAPSE: make huge what is there.
  */
 s64 do_madvise(u64 start, u64 len, u32 behavior)
@@ -106,22 +149,10 @@ s64 do_madvise(u64 start, u64 len, u32 behavior)
 		return -EINVAL;
 	switch (behavior) {
 	case MADV_DONTNEED:
-		if (end == start)
-			return 0;
-		if (knob(mm_madvise_lock) == MADVISE_LOCK_VMA) {
-			mach_charge(MADVISE, 1);
-			if (madvise_dontneed_vma(mm, start, end))
-				return 0;
-			mmap_read_lock(mm);
-			ret = madvise_dontneed(mm, start, end);
-			mmap_read_unlock(mm);
-			return ret;
-		}
-		mmap_read_lock(mm);
-		mach_charge(MADVISE, 1);
-		ret = madvise_dontneed(mm, start, end);
-		mmap_read_unlock(mm);
-		return ret;
+	case MADV_PAGEOUT:
+		return end == start ? 0 : madvise_zap(mm, start, end, behavior);
+	case MADV_REMOVE:
+		return end == start ? 0 : madvise_hole(mm, start, end);
 	case MADV_HUGEPAGE:
 	case MADV_NOHUGEPAGE:
 		if (!has_transparent_hugepage())

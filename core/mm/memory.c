@@ -3,6 +3,9 @@
 #include "mm/huge_mm.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
+#include "mm/rmap.h"
+#include "mm/swap.h"
+#include "mm/swapops.h"
 
 KNOB_ENUM(mm_pt_reclaim, "mm.pt_reclaim", KNOB_POLICY, PT_RECLAIM_OFF,
 	  "MADV_DONTNEED frees page tables that it leaves empty: never, on x86, on all",
@@ -89,6 +92,16 @@ static void zap_present_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	}
 }
 
+/* One that says where the page is. A migration entry has no reference to it. */
+static void zap_nonpresent_pte(struct mmu_gather *tlb, pte_t *ptep, u64 addr)
+{
+	swp_entry_t entry = pte_to_swp_entry(ptep_get(ptep));
+
+	if (!is_migration_entry(entry))
+		free_swap_and_cache(swp_offset(entry));
+	pte_clear(tlb->mm, addr, ptep);
+}
+
 /*
  * Under ptl, by who has just found, or made, all entries of the table none. PMD locks come
  * before it in order, so this one is only tried.
@@ -148,6 +161,7 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	pte = pte_offset_map_lock(pmdp, pmd, addr, &ptl);
 	if (!pte)
 		return addr;
+	flush_tlb_batched_pending(tlb->mm);
 	while (addr != end && !zap.force_break) {
 		u32 none = mach_scan_zero(&pte->pte, (u32)((end - addr) >> shift));
 
@@ -155,7 +169,10 @@ static u64 zap_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		addr += (u64)none << shift;
 		if (addr == end || need_resched())
 			break;
-		zap_present_pte(tlb, vma, pte, addr, &zap);
+		if (pte_present(ptep_get(pte)))
+			zap_present_pte(tlb, vma, pte, addr, &zap);
+		else
+			zap_nonpresent_pte(tlb, pte, addr);
 		pte++;
 		addr += 1UL << shift;
 	}
@@ -446,12 +463,16 @@ void free_pgtables(struct mmu_gather *tlb, struct vm_area_struct **vmas, u32 n,
 	while (i < n) {
 		u64 addr = vmas[i]->vm_start, end = vmas[i]->vm_end;
 
+		/* Who comes by the reverse map walks tables without the mmap_lock. */
+		vma_rmap_unlink(vmas[i]);
 		/*
 		 * VMAs close together: one walk. What the next one may use too
 		 * is left to it: its floor is the same.
 		 */
-		for (i++; i < n && vmas[i]->vm_start <= end + PMD_SIZE; i++)
+		for (i++; i < n && vmas[i]->vm_start <= end + PMD_SIZE; i++) {
 			end = vmas[i]->vm_end;
+			vma_rmap_unlink(vmas[i]);
+		}
 		free_pgd_range(tlb, addr, end, floor,
 			       i < n ? vmas[i]->vm_start : ceiling);
 	}

@@ -23,7 +23,7 @@
 
 #include "mm/mm_types.h"
 
-/* Whether to wait for page locks; only ASYNC defers its flushes. */
+/* Whether to wait for page locks. */
 enum migrate_mode { MIGRATE_ASYNC, MIGRATE_SYNC };
 
 /*
@@ -39,15 +39,22 @@ void putback_movable_pages(struct list_head *list);
 /*
  * A NUMA hinting fault found page on the wrong node. The caller has a reference, which
  * this drops in any case, and no lock (the page-table lock was let go; the VMA may be
- * locked for reading). Pages that several entries map are left where they are, if
- * they are of a file and executable; others move with all their entries. May sleep for
- * nothing but memory. Returns 1 if the page, huge or not, has moved, 0 if not.
+ * locked for reading). Whether the page should move is for the caller to say; all of its
+ * entries follow. Waits for nobody's lock. Returns 1 if the page, huge or not, has moved, 0 if
+ * not.
  */
 int migrate_misplaced_page(struct page *page, s32 node);
 
 /*
+ * A fault found a migration entry at addr: sleep until the page's migration is over, if it is
+ * still there. The VMA locked for reading.
+ */
+void migration_entry_wait(pmd_t *pmdp, u64 addr);
+
+/*
  * core_syscalls.move_pages: of nr_pages pages of the current mm from addr on, those that are
- * there and not on node move to it. Returns how many did not, or a negative error.
+ * there and not on node move to it (-1: all move, to wherever there is room). Returns how many
+ * could not (a huge page counts as one), or a negative error.
  */
 s64 do_move_pages(u64 addr, u64 nr_pages, s32 node);
 

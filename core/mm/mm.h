@@ -2,8 +2,10 @@
 /*
  * What the files of core/mm offer each other and the system calls.
  *
- * Locks, outermost first: mmap_lock; a VMA's vm_lock; mm->page_table_lock; a
- * PMD table's ptl; a PTE table's ptl; i_pages_lock (never together with a ptl).
+ * Locks, outermost first: mmap_lock; a VMA's vm_lock; a page's lock (filemap.h); i_mmap_lock
+ * or an anon_vma's lock (rmap.h); mm->page_table_lock; a PMD table's ptl; a PTE table's ptl;
+ * the lock of a cluster of swap slots. i_pages_lock: inside the page's, outside the
+ * cluster's, never together with the others.
  */
 #ifndef CORE_MM_MM_H
 #define CORE_MM_MM_H
@@ -20,8 +22,10 @@
 #define MAP_FIXED	0x10
 #define MAP_ANONYMOUS	0x20
 #define MADV_DONTNEED	4
+#define MADV_REMOVE	9
 #define MADV_HUGEPAGE	14
 #define MADV_NOHUGEPAGE	15
+#define MADV_PAGEOUT	21
 #define MADV_COLLAPSE	25
 #define MREMAP_MAYMOVE	1
 #define MREMAP_FIXED	2
@@ -92,7 +96,26 @@ static inline void get_file(struct address_space *file)
  */
 void fput(struct address_space *file);
 void task_work_run(void);
-/* The page at index, allocated if need be, with a reference. NULL: no memory. */
+/*
+ * The page at index, allocated or read back if need be, with a reference and locked. NULL: no
+ * memory. May sleep.
+ */
 struct page *shmem_get_page(struct address_space *file, u64 index);
+/* The page at index, if there is one in memory, with a reference; not locked. */
+struct page *shmem_find_page(struct address_space *file, u64 index);
+/* Page locked: write it to its swap slot. 0 or -ENOMEM. */
+int shmem_writepage(struct page *page);
+/*
+ * Page locked, not mapped: if it is clean, has a swap slot, and nobody but the file and the
+ * caller has a reference, the slot takes its place; its count is 0 then.
+ */
+bool shmem_remove_frozen(struct page *page);
+/*
+ * Both locked, old not mapped: if nobody but the file and the caller has a reference to old,
+ * new takes its place, and the caller's is the last one of old.
+ */
+bool shmem_replace_frozen(struct page *old, struct page *new);
+/* Pages [start, end) of the file are no more, for whoever maps them. May sleep. */
+void shmem_truncate_range(struct address_space *file, u64 start, u64 end);
 
 #endif

@@ -60,9 +60,10 @@ struct page {
 	atomic_t _refcount;	/* shared */
 	atomic_t _mapcount;	/* shared; -1: not mapped */
 	u32 flags;		/* shared: PG_* */
-	u32 index;		/* in mapping, base pages; const while mapped */
+	u64 index;		/* in mapping or anon_vma, base pages; const while mapped */
 	union {
-		struct address_space *mapping;	/* const while in the page cache */
+		struct address_space *mapping;	/* page lock; NULL: truncated */
+		struct anon_vma *anon_vma;	/* const while mapped: rmap.h */
 		/*
 		 * Tables set aside for huge pages (huge_mm.h): of a PMD table the
 		 * first, of such a table the next. The PMD table's ptl.
@@ -72,6 +73,10 @@ struct page {
 	union {
 		spinlock_t ptl;		/* a page table's lock */
 		struct rcu_head rcu_head; /* a page table being freed */
+		struct {		/* a page of user mode */
+			struct list_head lru;	/* who isolated it: vmscan.h */
+			u64 private;	/* page lock: its swap slot, or 0 */
+		};
 	};
 };
 
@@ -81,7 +86,11 @@ struct page {
 #define PG_swapbacked	0x8
 /* Anonymous, and mapped by this entry alone: a write needs no copy. */
 #define PG_anon_exclusive 0x10
-#define PG_lru		0x20	/* lru.h */
+#define PG_locked	0x20	/* the page lock: filemap.h */
+#define PG_waiters	0x40	/* somebody sleeps for it */
+#define PG_lru		0x80	/* reclaim may take it; cleared by who isolates it */
+#define PG_swapcache	0x100	/* anonymous, and in the swap cache at private */
+#define PG_lru_listed	0x200	/* freeing it takes the LRU's lock: lru.h */
 
 /* The page cache of one file; here always shmem. shmem.c has the tree. */
 struct address_space {
@@ -91,6 +100,8 @@ struct address_space {
 	u64 nrpages __guarded_by(i_pages_lock);
 	atomic_t refs;		/* shared: VMAs that map it, and its segment's id */
 	u64 shm_size;		/* const: bytes of a System V segment; else 0 */
+	spinlock_t i_mmap_lock;
+	struct list_head i_mmap __guarded_by(i_mmap_lock); /* VMAs: rmap.h */
 	/* In task_struct.delayed_fput, once refs is zero: that task. */
 	struct address_space *next_fput;
 };
@@ -102,6 +113,9 @@ struct vm_area_struct {
 	pgprot_t vm_page_prot;	/* mmap_lock, write */
 	u64 vm_pgoff;		/* mmap_lock */
 	struct address_space *vm_file; /* const: NULL for private anonymous */
+	/* NULL until the first fault; set once, under page_table_lock: rmap.h. */
+	struct anon_vma *anon_vma;
+	struct list_head rmap_node;	/* lock of i_mmap or of the anon_vma */
 	/* Per-VMA lock (6.4): mmap_lock.h. */
 	u32 vm_lock_seq;	/* shared */
 	bool detached;		/* mmap_lock, write */
@@ -134,6 +148,7 @@ struct mm_struct {
 	atomic_t mm_users;	/* shared */
 	atomic_t mm_count;	/* shared */
 	atomic_t tlb_flush_pending; /* shared: gathers in flight */
+	atomic_t tlb_flush_batched; /* shared: deferred flushes, rmap.h */
 	atomic_long_t pgtables_bytes; /* shared */
 	spinlock_t page_table_lock;
 	mm_context_t context;	/* arch_types.h says */
@@ -143,6 +158,15 @@ struct mm_struct {
 };
 
 #define mm_cpumask(mm) (&(mm)->cpu_bitmap)
+
+/*
+ * Flushes that reclaim owes, of any number of address spaces; the task's own. rmap.h.
+ */
+struct tlbflush_unmap_batch {
+	struct arch_tlbflush_unmap_batch arch;	/* arch_types.h */
+	bool flush_required;
+	bool writable;		/* one of them may still be written through */
+};
 
 struct task_struct {
 	struct mm_struct *mm;		/* task itself; NULL for idle tasks */
@@ -157,6 +181,7 @@ struct task_struct {
 	/* What clone() gave it to run. Task itself. */
 	void (*fn)(void *arg);
 	void *arg;
+	struct tlbflush_unmap_batch tlb_ubc;	/* task itself */
 };
 
 /* Counters of core_module.stats(), by CPU, summed when read. */
@@ -192,6 +217,18 @@ struct task_struct {
 	X(move_ptes, "mremap.ptes")                                             \
 	X(move_tables, "mremap.tables")                                         \
 	X(move_huge, "mremap.huge_pages")                                       \
+	X(pgsteal, "vmstat.pgsteal")                                            \
+	X(pswpin, "vmstat.pswpin")                                              \
+	X(pswpout, "vmstat.pswpout")                                            \
+	X(reclaim_kept, "reclaim.kept")                                         \
+	X(unmap_ptes, "rmap.unmapped")                                          \
+	X(unmap_deferred, "rmap.deferred")                                      \
+	X(unmap_flushes, "rmap.batch_flushes")                                  \
+	X(unmap_pending, "rmap.pending_flushes")                                \
+	X(pgmigrate_success, "vmstat.pgmigrate_success")                        \
+	X(pgmigrate_fail, "vmstat.pgmigrate_fail")                              \
+	X(migration_waits, "migrate.fault_waits")                               \
+	X(pages_written, "file.pages_written")                                  \
 	X(asid_rollover, "asid.rollovers")                                      \
 	X(pcid_reuse, "asid.pcid_reuses")                                       \
 	X(global_asids, "asid.global")
@@ -203,11 +240,19 @@ enum core_stat_id {
 	NR_CORE_STATS,
 };
 
+/* Who sleeps for a page: filemap.c. */
+#define PAGE_WAIT_TABLE 16
+struct page_wait_queue {
+	spinlock_t lock;
+	struct list_head waiters __guarded_by(lock);
+};
+
 /* PAGEVEC_SIZE */
 #define LRU_BATCH_SIZE 15
 
 struct core_cpu {
 	struct task_struct *idle;	/* const */
+	u32 swap_next;			/* this CPU only: where to look for a slot */
 	u32 nr_lru;			/* this CPU only */
 	struct page *lru_batch[LRU_BATCH_SIZE]; /* this CPU only: lru.h */
 	u64 stat[NR_CORE_STATS];	/* this CPU only */
@@ -228,6 +273,8 @@ struct kernel {
 	u64 zero_pfn;			/* const: the page of zeroes */
 	/* Per aligned 2 MiB of memory, whether it is one huge page: page.h. */
 	u8 *huge_map;			/* const pointer; NULL: there are none */
+	struct swap_info *swap;		/* const pointer: swap.h */
+	struct page_wait_queue page_wait[PAGE_WAIT_TABLE];
 	struct core_cpu *cpu;		/* [nr_cpus] */
 	struct arch_root arch;		/* arch_types.h says */
 	struct task_struct *init_task;	/* const */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/vma.h"
+#include "mm/rmap.h"
 
 #include "mmu_context.h"
 #include "pgtable.h"
@@ -92,8 +92,12 @@ s64 mmap_region(struct mm_struct *mm, u64 addr, u64 len, u64 vm_flags,
 	vma->vm_end = addr + len;
 	vma->vm_flags = vm_flags;
 	vma->vm_page_prot = vm_get_page_prot(vm_flags);
-	if (vm_flags & VM_SHARED)
+	if (vm_flags & VM_SHARED) {
 		vma->vm_file = file ? file : shmem_file_setup(len);
+		vma_rmap_link_file(vma);
+	} else {
+		vma->vm_pgoff = addr >> PAGE_SHIFT;
+	}
 	vma_link(mm, vma);
 	return addr;
 }

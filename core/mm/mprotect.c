@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mm/huge_mm.h"
+#include "mm/rmap.h"
+#include "mm/swapops.h"
 
 /*
  * May an entry be made writable here and now, so that the next write need not
@@ -33,6 +35,17 @@ static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		tlb_flush_pte_range(tlb, addr, PAGE_SIZE);
 }
 
+/* A page on its way will be mapped as its entry says: without the right, for safety. */
+static void change_nonpresent_pte(struct vm_area_struct *vma, pte_t *ptep, u64 addr)
+{
+	swp_entry_t entry = pte_to_swp_entry(ptep_get(ptep));
+	u32 type = vma_is_anonymous(vma) ? SWP_MIGRATION_READ_EXCLUSIVE : SWP_MIGRATION_READ;
+
+	if (is_writable_migration_entry(entry))
+		set_pte_at(vma->vm_mm, addr, ptep,
+			   swp_entry_to_pte(swp_entry(type, swp_offset(entry))));
+}
+
 /* These return how many pages were changed. */
 
 static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
@@ -45,6 +58,7 @@ static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 
 	tlb_change_page_size(tlb, 1U << shift);
 	spin_lock(ptl);
+	flush_tlb_batched_pending(vma->vm_mm);
 	while (addr != end) {
 		u32 none = mach_scan_zero(&pte->pte, (u32)((end - addr) >> shift));
 
@@ -52,8 +66,12 @@ static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		addr += (u64)none << shift;
 		if (addr == end)
 			break;
-		change_pte(tlb, vma, pte, addr, newprot);
-		pages++;
+		if (pte_present(ptep_get(pte))) {
+			change_pte(tlb, vma, pte, addr, newprot);
+			pages++;
+		} else if (!pte_none(ptep_get(pte))) {
+			change_nonpresent_pte(vma, pte, addr);
+		}
 		pte++;
 		addr += 1UL << shift;
 	}

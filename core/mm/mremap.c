@@ -23,16 +23,22 @@
 #include "mm/huge_mm.h"
 #include "mm/mmap_lock.h"
 #include "mm/mmu_gather.h"
+#include "mm/rmap.h"
 
 enum { MREMAP_FLUSH_BEFORE_UNLOCK, MREMAP_FLUSH_AFTER_UNLOCK };
 KNOB_ENUM(mm_mremap_flush, "mm.mremap_flush", KNOB_POLICY, MREMAP_FLUSH_BEFORE_UNLOCK,
 	  "when moved base pages are flushed: under the page-table locks or behind them",
 	  "eb66ae030829 (4.20)", "before_unlock", "after_unlock");
 
+KNOB_BOOL(mm_mremap_rmap_lock, "mm.mremap_rmap_lock", KNOB_POLICY, 1,
+	  "whole tables and huge pages move under the rmap lock, unseen by reclaim",
+	  "97113eb39fa7 (5.14)");
+
 /* Where a move is. */
 struct move {
 	struct vm_area_struct *vma;	/* the old one */
 	u64 old, new, end;		/* end of the old range */
+	bool back;			/* against the order of the reverse map: rmap.h */
 };
 
 /* Moves what is present in [m->old, old_end) of one table. */
@@ -42,12 +48,14 @@ static void move_ptes(struct move *m, pmd_t old_pmd, pmd_t new_pmd, u64 old_end)
 	pte_t *old_pte = pte_offset_map(old_pmd, m->old);
 	pte_t *new_pte = pte_offset_map(new_pmd, m->new);
 	struct mm_struct *mm = m->vma->vm_mm;
+	spinlock_t *rmap_lock = m->back ? take_rmap_lock(m->vma) : NULL;
 	u64 old = m->old, new = m->new;
 	bool force_flush = false;
 
 	spin_lock(old_ptl);
 	if (new_ptl != old_ptl)
 		spin_lock(new_ptl);
+	flush_tlb_batched_pending(mm);
 	for (; old != old_end; old += PAGE_SIZE, new += PAGE_SIZE, old_pte++, new_pte++) {
 		pte_t pte;
 
@@ -66,13 +74,14 @@ static void move_ptes(struct move *m, pmd_t old_pmd, pmd_t new_pmd, u64 old_end)
 	spin_unlock(old_ptl);
 	if (force_flush && knob(mm_mremap_flush) == MREMAP_FLUSH_AFTER_UNLOCK)
 		flush_tlb_range(m->vma, m->old, old_end);
+	drop_rmap_lock(rmap_lock);
 }
 
 /*
  * A whole table. The walk caches may lead to it from the old address, so the flush must
  * drop them, too: arch_supports_page_table_move().
  */
-static bool move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
+static bool __move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 {
 	struct mm_struct *mm = m->vma->vm_mm;
 	spinlock_t *old_ptl = pmd_lockptr(mm, old_pmd);
@@ -96,6 +105,24 @@ static bool move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 	return true;
 }
 
+static bool move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
+{
+	spinlock_t *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
+	bool moved = __move_normal_pmd(m, old_pmd, new_pmd);
+
+	drop_rmap_lock(rmap_lock);
+	return moved;
+}
+
+static bool move_one_huge_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
+{
+	spinlock_t *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
+	bool moved = move_huge_pmd(m->vma, m->old, m->new, old_pmd, new_pmd);
+
+	drop_rmap_lock(rmap_lock);
+	return moved;
+}
+
 /* What one PMD entry spans, or less, at both ends. 0 or -ENOMEM. */
 static int move_one_pmd(struct move *m, pmd_t *old_pmd, u64 extent)
 {
@@ -109,7 +136,7 @@ static int move_one_pmd(struct move *m, pmd_t *old_pmd, u64 extent)
 		return 0;
 	if (pmd_trans_huge(pmd)) {
 		if (extent == HPAGE_PMD_SIZE &&
-		    move_huge_pmd(m->vma, m->old, m->new, old_pmd, new_pmd))
+		    move_one_huge_pmd(m, old_pmd, new_pmd))
 			return 0;
 		split_huge_pmd(m->vma, old_pmd, m->old);
 		pmd = pmdp_get(old_pmd);
@@ -165,17 +192,19 @@ static s64 move_vma(struct mm_struct *mm, struct vm_area_struct *vma, u64 old_le
 	new->vm_end = new_addr + new_len;
 	new->vm_flags = vma->vm_flags;
 	new->vm_page_prot = vma->vm_page_prot;
-	new->vm_pgoff = vma->vm_pgoff;
+	new->vm_pgoff = vma_is_anonymous(vma) && !vma->anon_vma ? new_addr >> PAGE_SHIFT :
+								  vma->vm_pgoff;
 	new->vm_file = vma->vm_file;
 	if (new->vm_file)
 		get_file(new->vm_file);
 	vma_start_write(vma);
 	vma_link(mm, new);
+	vma_rmap_clone(new, vma);
 	err = move_page_tables(&m);
 	if (err) {
 		/* Back, by the same way: what it needs is there. */
 		struct move back = { .vma = new, .old = new_addr, .new = old_addr,
-				     .end = m.new };
+				     .end = m.new, .back = true };
 
 		BUG_ON(move_page_tables(&back));
 		BUG_ON(do_munmap(mm, new_addr, new_addr + new_len));

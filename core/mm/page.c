@@ -23,13 +23,14 @@ static struct page *init_page(u64 pfn, u32 flags)
 	struct page *page = pfn_to_page(pfn);
 
 	page->mapping = NULL;
+	page->private = 0;
 	WRITE_ONCE(page->flags, flags);
 	atomic_set(&page->_mapcount, -1);
 	atomic_set(&page->_refcount, 1);
 	return page;
 }
 
-struct page *alloc_user_page(void)
+struct page *alloc_user_page(u32 flags)
 {
 	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
 
@@ -37,26 +38,34 @@ struct page *alloc_user_page(void)
 		return NULL;
 	mach_charge(PAGE_ALLOC, 1);
 	mach_charge(ZERO_PAGE, 1);
-	return init_page(pfn, 0);
+	return init_page(pfn, flags);
 }
 
-struct page *copy_user_page(struct page *old)
+struct page *alloc_page_to_copy(s32 node, u32 flags)
 {
 	/* A frame to copy to must be zero: machine.h. */
-	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
+	u64 pfn = mach_alloc_frames(0, node, MACH_GFP_ZERO);
 
 	if (pfn == MACH_NO_FRAME)
 		return NULL;
 	mach_charge(PAGE_ALLOC, 1);
-	mach_charge(COPY_PAGE, 1);
-	mach_copy_frame(pfn, page_to_pfn(old));
-	return init_page(pfn, 0);
+	return init_page(pfn, flags);
 }
 
-struct page *alloc_huge_page(bool zero)
+struct page *copy_user_page(struct page *old)
 {
-	u64 pfn = mach_alloc_frames(HPAGE_PMD_ORDER, MACH_NODE_LOCAL,
-				    MACH_GFP_ATOMIC | MACH_GFP_ZERO);
+	struct page *page = alloc_page_to_copy(MACH_NODE_LOCAL, PG_new_anon);
+
+	if (!page)
+		return NULL;
+	mach_charge(COPY_PAGE, 1);
+	mach_copy_frame(page_to_pfn(page), page_to_pfn(old));
+	return page;
+}
+
+struct page *alloc_huge_page(bool zero, s32 node)
+{
+	u64 pfn = mach_alloc_frames(HPAGE_PMD_ORDER, node, MACH_GFP_ATOMIC | MACH_GFP_ZERO);
 
 	if (pfn == MACH_NO_FRAME)
 		return NULL;
@@ -84,7 +93,7 @@ void __put_page(struct page *head)
 		free_table_page(head);
 		return;
 	}
-	if (flags & PG_lru)
+	if (flags & PG_lru_listed)
 		lru_del(head);
 	mach_charge(PAGE_FREE, 1);
 	mach_free_frames(pfn, 0, 0);

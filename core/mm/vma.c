@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mm/huge_mm.h"
+#include "mm/rmap.h"
 
 KNOB_ENUM(mm_fault_lock, "mm.fault_lock", KNOB_POLICY, FAULT_LOCK_VMA,
 	  "what a page fault locks first: its VMA or the whole mm",
@@ -244,7 +244,7 @@ int split_vma(struct mm_struct *mm, struct vm_area_struct *vma, u64 addr)
 	if (new->vm_file)
 		get_file(new->vm_file);
 	areas_insert(mm, vma_index(mm, vma->vm_start) + 1, new);
-	vma->vm_end = addr;
+	vma_rmap_split(vma, new, addr);
 	return 0;
 }
 
@@ -275,6 +275,17 @@ void vma_detach(struct mm_struct *mm, u32 i, u32 n, struct vm_area_struct **out)
 	areas_end(mm);
 }
 
+static u64 vma_end_pgoff(const struct vm_area_struct *vma)
+{
+	return vma->vm_pgoff + ((vma->vm_end - vma->vm_start) >> PAGE_SHIFT);
+}
+
+/* Pages of both must find the way to one VMA. */
+static bool anon_vma_compatible(const struct vm_area_struct *a, const struct vm_area_struct *b)
+{
+	return !a->anon_vma || !b->anon_vma || a->anon_vma == b->anon_vma;
+}
+
 static bool mergeable(const struct vm_area_struct *vma, u64 vm_flags)
 {
 	return vma_is_anonymous(vma) && vma->vm_flags == vm_flags;
@@ -285,22 +296,26 @@ bool vma_merge_anon(struct mm_struct *mm, u64 start, u64 end, u64 vm_flags)
 	u32 i = vma_index(mm, start);
 	struct vm_area_struct *prev = i ? mm->areas[i - 1] : NULL;
 	struct vm_area_struct *next = i < mm->map_count ? mm->areas[i] : NULL;
-	bool with_prev = prev && prev->vm_end == start &&
-			 mergeable(prev, vm_flags);
-	bool with_next = next && next->vm_start == end &&
-			 mergeable(next, vm_flags);
+	bool with_prev = prev && prev->vm_end == start && mergeable(prev, vm_flags) &&
+			 vma_end_pgoff(prev) == start >> PAGE_SHIFT;
+	bool with_next = next && next->vm_start == end && mergeable(next, vm_flags) &&
+			 next->vm_pgoff == end >> PAGE_SHIFT;
+	spinlock_t *lock;
 
-	if (with_prev && with_next) {
-		vma_start_write(prev);
-		vma_detach(mm, i, 1, &next);
-		prev->vm_end = next->vm_end;
-		vm_area_free(next);
-	} else if (with_prev) {
+	if (with_prev) {
 		vma_start_write(prev);
 		prev->vm_end = end;
+		if (with_next && anon_vma_compatible(prev, next)) {
+			vma_detach(mm, i, 1, &next);
+			vma_rmap_merge(prev, next);
+			vm_area_free(next);
+		}
 	} else if (with_next) {
 		vma_start_write(next);
+		lock = take_rmap_lock(next);
 		next->vm_start = start;
+		next->vm_pgoff = start >> PAGE_SHIFT;
+		drop_rmap_lock(lock);
 	}
 	return with_prev || with_next;
 }
@@ -308,12 +323,9 @@ bool vma_merge_anon(struct mm_struct *mm, u64 start, u64 end, u64 vm_flags)
 static bool can_merge(const struct vm_area_struct *prev,
 		      const struct vm_area_struct *next)
 {
-	if (prev->vm_end != next->vm_start || prev->vm_flags != next->vm_flags ||
-	    prev->vm_file != next->vm_file)
-		return false;
-	return vma_is_anonymous(prev) ||
-	       prev->vm_pgoff + ((prev->vm_end - prev->vm_start) >> PAGE_SHIFT) ==
-		       next->vm_pgoff;
+	return prev->vm_end == next->vm_start && prev->vm_flags == next->vm_flags &&
+	       prev->vm_file == next->vm_file && vma_end_pgoff(prev) == next->vm_pgoff &&
+	       (prev->vm_file || anon_vma_compatible(prev, next));
 }
 
 void vma_merge_range(struct mm_struct *mm, u64 start, u64 end)
@@ -332,7 +344,7 @@ void vma_merge_range(struct mm_struct *mm, u64 start, u64 end)
 		}
 		vma_start_write(prev);
 		vma_detach(mm, i + 1, 1, &next);
-		prev->vm_end = next->vm_end;
+		vma_rmap_merge(prev, next);
 		/* Never the last: prev maps it too. */
 		if (next->vm_file)
 			fput(next->vm_file);

@@ -14,7 +14,9 @@
 	X(arm64_max_tlbi_ops)                                                   \
 	X(arm64_range_overflow_sync)                                            \
 	X(arm64_ttl_freed_tables)                                               \
-	X(arm64_set_table_sync)
+	X(arm64_set_table_sync)                                                 \
+	X(arm64_should_defer)                                                   \
+	X(arm64_batched_pending)
 
 /* Values of arm64_repeat_tlbi_style. */
 enum { REPEAT_TLBI_DUMMY, REPEAT_TLBI_DOUBLE };
@@ -26,5 +28,12 @@ enum { TTL_FREED_TABLES_LEAF, TTL_FREED_TABLES_UNKNOWN };
 enum { RANGE_OVERFLOW_SYNC_ONCE, RANGE_OVERFLOW_SYNC_TWICE };
 /* Values of arm64_set_table_sync. */
 enum { SET_TABLE_SYNC_NONE, SET_TABLE_SYNC_DSB_ISB };
+/* Values of arm64_should_defer. */
+enum {
+	SHOULD_DEFER_NEVER, SHOULD_DEFER_MM_CPUMASK, SHOULD_DEFER_NCPUS,
+	SHOULD_DEFER_NO_REPEAT_TLBI, SHOULD_DEFER_ALWAYS,
+};
+/* Values of arm64_batched_pending. */
+enum { BATCHED_PENDING_DSB, BATCHED_PENDING_FLUSH_MM };
 
 #endif

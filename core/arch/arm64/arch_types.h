@@ -15,6 +15,10 @@ typedef struct {
 	atomic64_t id;		/* shared; changed under cpu_asid_lock; 0: none yet */
 } mm_context_t;
 
+/* The TLBIs are under way: nothing to remember. */
+struct arch_tlbflush_unmap_batch {
+};
+
 struct arch_cpu {
 	/*
 	 * Context id that this CPU runs, or 0 since a rollover took it.

@@ -142,6 +142,11 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 	return pte_sw_dirty(pte) ? pte_mkdirty(pte) : pte;
 }
 
+/* Neither valid nor PRESENT_INVALID: bits 0 and 11 are clear. mm/swapops.h. */
+#define __swp_entry_to_pte(type, offset) __pte((u64)(offset) << 12 | (u64)(type) << 6)
+#define __pte_swp_type(x) ((pte_val(x) >> 6) & 0x1f)
+#define __pte_swp_offset(x) (pte_val(x) >> 12)
+
 /*
  * Could a TLB hold it? Not valid is never cached; but an entry made PROT_NONE may
  * still be, as long as a gather that has to flush it is pending. The access

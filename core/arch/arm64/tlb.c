@@ -114,15 +114,69 @@ void flush_tlb_mm(struct mm_struct *mm)
 	__tlbi_sync_s1ish();
 }
 
-void flush_tlb_page(struct vm_area_struct *vma, u64 uaddr)
+static void __flush_tlb_page_nosync(struct mm_struct *mm, u64 uaddr)
 {
 	u64 addr;
 
 	mach_fence(MACH_DSB_ISHST);
-	addr = __TLBI_VADDR(uaddr, ASID(vma->vm_mm));
+	addr = __TLBI_VADDR(uaddr, ASID(mm));
 	__tlbi(MACH_ARM64_TLBI_VALE1IS, addr);
 	__tlbi_user(MACH_ARM64_TLBI_VALE1IS, addr);
+}
+
+void flush_tlb_page(struct vm_area_struct *vma, u64 uaddr)
+{
+	__flush_tlb_page_nosync(vma->vm_mm, uaddr);
 	__tlbi_sync_s1ish();
+}
+
+KNOB_ENUM(arm64_should_defer, "arm64.should_defer", KNOB_POLICY, SHOULD_DEFER_ALWAYS,
+	  "when reclaim may defer its flushes: versions of the series, and before it",
+	  "43b3dfdd0455 (6.6); thread S4", "never", "mm_cpumask", "ncpus", "no_repeat_tlbi",
+	  "always");
+KNOB_ENUM(arm64_batched_pending, "arm64.batched_pending", KNOB_POLICY,
+	  BATCHED_PENDING_FLUSH_MM,
+	  "who finds deferred flushes of others waits by a DSB, or flushes the mm",
+	  "4b634918384c (6.16, 6.12.y)", "dsb", "flush_mm");
+
+bool arch_tlbbatch_should_defer(struct mm_struct *mm)
+{
+	switch (knob(arm64_should_defer)) {
+	case SHOULD_DEFER_MM_CPUMASK:
+		/* v1: as x86 does. arm64 does not keep the mask, so: never. */
+		return cpumask_any_but(mm_cpumask(mm), smp_processor_id());
+	case SHOULD_DEFER_NCPUS:
+		/* v4. */
+		return nr_cpu_ids > 4;
+	case SHOULD_DEFER_NO_REPEAT_TLBI:
+		/* As merged. */
+		return !knob(arm64_repeat_tlbi);
+	case SHOULD_DEFER_ALWAYS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void arch_tlbbatch_add_pending(struct arch_tlbflush_unmap_batch *batch, struct mm_struct *mm,
+			       u64 uaddr)
+{
+	(void)batch;
+	__flush_tlb_page_nosync(mm, uaddr);
+}
+
+void arch_tlbbatch_flush(struct arch_tlbflush_unmap_batch *batch)
+{
+	(void)batch;
+	__tlbi_sync_s1ish();
+}
+
+void arch_flush_tlb_batched_pending(struct mm_struct *mm)
+{
+	if (knob(arm64_batched_pending) == BATCHED_PENDING_DSB)
+		mach_fence(MACH_DSB_ISH);
+	else
+		flush_tlb_mm(mm);
 }
 
 /* Page by page (or block by block). */

@@ -49,6 +49,29 @@ void flush_tlb_page(struct vm_area_struct *vma, u64 uaddr);
  */
 void __flush_tlb_range(struct vm_area_struct *vma, u64 start, u64 end, u64 stride,
 		       bool last_level, int tlb_level);
+/*
+ * Deferred flushes (mm/rmap.h). The TLBI is issued at once, without a wait; a DSB at the
+ * end waits for all that this CPU has issued. For no other CPU's: so who finds in
+ * mm->tlb_flush_batched that others owe a flush cannot wait for them with a DSB of its own, as
+ * was believed until 6.16, and does the flush itself (arm64.batched_pending):
+ *
+ *	CPU 0: reclaim		CPU 1: mprotect		CPU 2
+ *							  caches the entry, writes
+ *	  clear; TLBI ...
+ *				  finds it none, and
+ *				  a flush pending: DSB ISH
+ *				  returns
+ *							  writes
+ *	  DSB ISH
+ */
+#define ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH 1
+bool arch_tlbbatch_should_defer(struct mm_struct *mm);
+/* The thread stays on its CPU until arch_tlbbatch_flush(): it does not sleep. */
+void arch_tlbbatch_add_pending(struct arch_tlbflush_unmap_batch *batch,
+			       struct mm_struct *mm, u64 uaddr);
+void arch_tlbbatch_flush(struct arch_tlbflush_unmap_batch *batch);
+void arch_flush_tlb_batched_pending(struct mm_struct *mm);
+
 /* Callers may have collapsed or moved tables: walk caches too, no hint. */
 #define flush_tlb_range(vma, start, end)                                        \
 	__flush_tlb_range(vma, start, end, PAGE_SIZE, false, TLBI_TTL_UNKNOWN)

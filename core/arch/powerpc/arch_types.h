@@ -27,6 +27,10 @@ typedef struct {
 	atomic_t lockless_pgtbl_walkers;
 } mm_context_t;
 
+/* Nothing is deferred, as in Linux. */
+struct arch_tlbflush_unmap_batch {
+};
+
 struct arch_cpu {
 	u32 mm_cpumask_trim_clock;	/* this CPU only */
 };

@@ -124,6 +124,12 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 	return __pte((pte_val(pte) & _PAGE_CHG_MASK) | pgprot_val(newprot));
 }
 
+/* Neither valid nor INVALID. mm/swapops.h. */
+#define __swp_entry_to_pte(type, offset)                                        \
+	__pte(_PAGE_PTE | (u64)(offset) << 12 | (u64)(type))
+#define __pte_swp_type(x) (pte_val(x) & 0x1f)
+#define __pte_swp_offset(x) ((pte_val(x) & ~_PAGE_PTE) >> 12)
+
 /* Valid entries without any right are cached, too. */
 #define pte_accessible(mm, x) ((void)(mm), (void)(x), true)
 

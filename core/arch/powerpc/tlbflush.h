@@ -47,6 +47,9 @@
 #define CORE_ARCH_POWERPC_TLBFLUSH_H
 
 #include "pgtable.h"
+
+/* Reclaim flushes each page. */
+#define ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH 0
 #include "radix_tlb.h"
 
 #define H_SUCCESS 0

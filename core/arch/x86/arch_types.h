@@ -29,6 +29,11 @@ struct tlb_context {
 	u64 tlb_gen;
 };
 
+/* CPUs that have to flush, whatever they run. */
+struct arch_tlbflush_unmap_batch {
+	struct cpumask cpumask;
+};
+
 /* cpu_tlbstate and cpu_tlbstate_shared. */
 struct arch_cpu {
 	/*

@@ -99,6 +99,11 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 		     (pgprot_val(newprot) & ~_PAGE_CHG_MASK));
 }
 
+/* Neither present nor PROT_NONE: bits 0 and 8 are clear. mm/swapops.h. */
+#define __swp_entry_to_pte(type, offset) __pte((u64)(offset) << 14 | (u64)(type) << 9)
+#define __pte_swp_type(x) ((pte_val(x) >> 9) & 0x1f)
+#define __pte_swp_offset(x) (pte_val(x) >> 14)
+
 /*
  * Could a TLB hold it? Not present is never cached; but an entry made
  * PROT_NONE may still be, as long as a gather that has to flush it is pending.

@@ -238,6 +238,42 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end, u32 stride_shi
 	}
 }
 
+/* The generation before the mask, as in flush_tlb_mm_range(). */
+void arch_tlbbatch_add_pending(struct arch_tlbflush_unmap_batch *batch, struct mm_struct *mm,
+			       u64 uaddr)
+{
+	(void)uaddr;
+	(void)atomic64_inc_return(&mm->context.tlb_gen);
+	for (u32 w = 0; w < cpumask_words(); w++)
+		WRITE_ONCE(batch->cpumask.bits[w],
+			   READ_ONCE(batch->cpumask.bits[w]) |
+				   READ_ONCE(mm_cpumask(mm)->bits[w]));
+}
+
+void arch_tlbbatch_flush(struct arch_tlbflush_unmap_batch *batch)
+{
+	struct flush_tlb_info info = {
+		.end = TLB_FLUSH_ALL,
+		.new_tlb_gen = TLB_GENERATION_INVALID,
+		.initiating_cpu = smp_processor_id(),
+	};
+	bool flags;
+
+	/* A CPU on a global ASID has no generation to catch up with: all, everywhere. */
+	if (broadcast_flush_enabled()) {
+		mach_x86_invlpgb(0, 0, 0);
+		mach_x86_tlbsync();
+	} else if (cpumask_any_but(&batch->cpumask, info.initiating_cpu)) {
+		flush_tlb_multi(&batch->cpumask, &info);
+	} else if (cpumask_test_cpu(info.initiating_cpu, &batch->cpumask)) {
+		local_irq_save(flags);
+		flush_tlb_func(&info);
+		local_irq_restore(flags);
+	}
+	for (u32 w = 0; w < cpumask_words(); w++)
+		WRITE_ONCE(batch->cpumask.bits[w], 0);
+}
+
 /* on_clear: bits that matter when they go; others matter when they change. */
 static bool flags_need_flush(u64 oldval, u64 newval, u64 on_clear)
 {

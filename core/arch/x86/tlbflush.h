@@ -44,6 +44,20 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end,
 #define flush_tlb_page(vma, a)                                                  \
 	flush_tlb_mm_range((vma)->vm_mm, (a), (a) + PAGE_SIZE, PAGE_SHIFT, false)
 
+/*
+ * Deferred flushes (mm/rmap.h): the batch adds up the CPUs of the masks, and each of them then
+ * drops whatever mm it runs. Each page raises its mm's generation, so that a CPU that
+ * comes to the mm later catches up by itself. Worth it only if there is somebody to
+ * interrupt.
+ */
+#define ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH 1
+#define arch_tlbbatch_should_defer(mm)                                          \
+	cpumask_any_but(mm_cpumask(mm), smp_processor_id())
+void arch_tlbbatch_add_pending(struct arch_tlbflush_unmap_batch *batch,
+			       struct mm_struct *mm, u64 uaddr);
+void arch_tlbbatch_flush(struct arch_tlbflush_unmap_batch *batch);
+#define arch_flush_tlb_batched_pending(mm) flush_tlb_mm(mm)
+
 /* In steps of base pages, as Linux does: 512 of them are above the ceiling. */
 #define flush_pmd_tlb_range(vma, start, end) flush_tlb_range(vma, start, end)
 
