@@ -65,6 +65,12 @@ static s64 agent_do(struct agent *a)
 		return sys()->madvise(a->addr, a->len, MADV_COLLAPSE);
 	case OP_GUP:
 		return sys()->gup_fast(a->addr, (u32)(a->len >> PAGE_SHIFT), a->arg);
+	case OP_PAGEOUT:
+		return sys()->madvise(a->addr, a->len, MADV_PAGEOUT);
+	case OP_RECLAIM:
+		return sys()->reclaim(a->addr, a->len);
+	case OP_MIGRATE:
+		return sys()->move_pages(a->addr, a->len >> PAGE_SHIFT, -1);
 	case OP_FORK:
 		return agent_fork(a);
 	default:
@@ -159,7 +165,7 @@ static bool do_advice(struct model *m, struct proc *p, u32 op, u64 i, u64 n)
 	for (u64 k = i; k < i + n; k++) {
 		if (op == OP_DONTNEED)
 			p->page[k].contents = 0;
-		else
+		else if (op != OP_PAGEOUT)
 			p->page[k].huge = p->page[k].mapped && op == OP_HUGEPAGE;
 	}
 	return expect(m, "madvise", i, tell(p->agent, op, address(i), n << PAGE_SHIFT, 0),
@@ -286,6 +292,12 @@ static bool step_range(struct model *m, struct proc *p, u32 op)
 			     draw(&m->rng, m->nr_pages - n + 1) :
 			     draw(&m->rng, SPANS) * pages_per_span();
 		return to + n > m->nr_pages || do_mremap_range(m, p, from, to, n);
+	case OP_PAGEOUT:
+		return do_advice(m, p, op, from, n);
+	case OP_RECLAIM:
+	case OP_MIGRATE:
+		tell(p->agent, op, address(from), n << PAGE_SHIFT, 0);
+		return true;
 	case OP_COLLAPSE:
 		tell(p->agent, OP_COLLAPSE, address(from), n << PAGE_SHIFT, 0);
 		return true;
@@ -303,7 +315,8 @@ static u32 draw_op(u64 *rng)
 		OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_LOAD, OP_LOAD,
 		OP_MUNMAP, OP_MMAP, OP_MMAP, OP_DONTNEED, OP_HUGEPAGE, OP_HUGEPAGE,
 		OP_HUGEPAGE, OP_NOHUGEPAGE, OP_MPROTECT, OP_MPROTECT, OP_MREMAP, OP_MREMAP,
-		OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT,
+		OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT, OP_PAGEOUT, OP_RECLAIM, OP_MIGRATE,
+		OP_MREMAP, OP_MREMAP, OP_HUGEPAGE, OP_HUGEPAGE, OP_HUGEPAGE,
 	};
 
 	return ops[draw(rng, sizeof(ops))];

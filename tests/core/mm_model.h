@@ -20,6 +20,8 @@
 #include "cli/knobs.h"
 #include "machine/machine.h"
 #include "mm/huge_mm.h"
+#include "mm/swap.h"
+#include "mm/swapops.h"
 
 #define SPANS 4			/* of 2 MiB */
 #define MODEL_BASE (1UL << 40)
@@ -29,7 +31,8 @@
 
 enum agent_op {
 	OP_STORE, OP_LOAD, OP_MUNMAP, OP_MMAP, OP_DONTNEED, OP_HUGEPAGE, OP_NOHUGEPAGE,
-	OP_MPROTECT, OP_MREMAP, OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT, NR_OPS,
+	OP_MPROTECT, OP_MREMAP, OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT, OP_PAGEOUT, OP_RECLAIM,
+	OP_MIGRATE, NR_OPS,
 };
 
 /* What an agent is to do; it answers by clearing busy. */
@@ -71,6 +74,8 @@ struct model {
 	u16 entries[MAX_FRAMES];
 	u8 owners[MAX_FRAMES];
 	u32 contents[MAX_FRAMES];
+	u16 slot_entries[MAX_FRAMES];		/* swap entries that name a slot */
+	u32 slot_contents[MAX_FRAMES];
 	char failed[256];			/* the first rule that did not hold */
 	u64 frames_before, frames_after, objects_before, objects_after;
 	struct core_stat stats[NR_CORE_STATS];

@@ -5,7 +5,9 @@
  *	nothing is mapped outside of the VMAs, and nothing with more rights than they give;
  *	what was written is there;
  *	pages of different contents are different, unless one is a copy by fork;
- *	a page has as many references, and as many mappings, as entries lead to it;
+ *	a page has as many references, and as many mappings, as entries lead to it, and one
+ *	more reference if it is in the swap cache; a swap slot, as many uses as entries name it;
+ *	nothing is locked, isolated, or on its way to another frame;
  *	a page that is marked as this entry's alone is in one address space;
  *	each huge page has a table set aside, and pgtables_bytes counts them all.
  */
@@ -55,6 +57,26 @@ static void count_entry(struct model *m, u64 pfn)
 		m->entries[page_to_pfn(compound_head(pfn_to_page(pfn)))]++;
 }
 
+/* One that says where the page is: in swap, since nothing is on its way now. */
+static bool check_swap_entry(struct model *m, u32 p, u32 i, pte_t pte)
+{
+	swp_entry_t entry = pte_to_swp_entry(pte);
+	u64 slot = swp_offset(entry);
+	const struct model_page *mp = &m->proc[p].page[i];
+
+	if (is_migration_entry(entry))
+		return model_fail(m, "process %u page %u: on its way", p, i);
+	if (!slot || slot >= kernel()->swap->nr_slots)
+		return model_fail(m, "process %u page %u: no such slot", p, i);
+	if (m->slot_entries[slot]++ && !m->counts_only &&
+	    (m->slot_contents[slot] != mp->contents || swp_type(entry) == SWP_SWAP_EXCLUSIVE))
+		return model_fail(m, "process %u page %u: a slot of other contents", p, i);
+	m->slot_contents[slot] = mp->contents;
+	if (!m->counts_only && !mp->contents)
+		return model_fail(m, "process %u page %u: zeroes in swap", p, i);
+	return true;
+}
+
 /* The pages of one PMD entry, from page i on; adds up tables and huge pages. */
 static bool check_pmd(struct model *m, u32 p, u32 i, pmd_t pmd, u32 *tables, u32 *huge)
 {
@@ -76,6 +98,11 @@ static bool check_pmd(struct model *m, u32 p, u32 i, pmd_t pmd, u32 *tables, u32
 		if (pte_none(pte)) {
 			if (m->proc[p].page[i + k].contents)
 				return model_fail(m, "process %u page %u: lost", p, i + k);
+			continue;
+		}
+		if (!pte_present(pte)) {
+			if (!check_swap_entry(m, p, i + k, pte))
+				return false;
 			continue;
 		}
 		pfn = leaf ? pmd_pfn(pmd) + k : pte_pfn(pte);
@@ -126,9 +153,13 @@ static bool check_proc(struct model *m, u32 p)
 static bool check_frame(struct model *m, u64 pfn)
 {
 	struct page *page = pfn_to_page(pfn);
-	u32 owners = m->owners[pfn];
+	u32 owners = m->owners[pfn], cached = !!(page->flags & PG_swapcache);
 
-	if (m->entries[pfn] && (page->_refcount.counter != m->entries[pfn] ||
+	if (m->entries[pfn] && (page->flags & (PG_locked | PG_waiters) ||
+				!(page->flags & PG_lru)))
+		return model_fail(m, "frame %llu: flags %#x", (unsigned long long)pfn,
+				  page->flags);
+	if (m->entries[pfn] && (page->_refcount.counter - (s32)cached != m->entries[pfn] ||
 				page->_mapcount.counter + 1 != m->entries[pfn]))
 		return model_fail(m, "frame %llu: %u entries, %d references, %d mappings",
 				  (unsigned long long)pfn, m->entries[pfn],
@@ -140,15 +171,40 @@ static bool check_frame(struct model *m, u64 pfn)
 	return true;
 }
 
+static bool check_slot(struct model *m, u64 slot)
+{
+	const struct swap_slot *s = &kernel()->swap->slot[slot];
+
+	if (s->count != m->slot_entries[slot])
+		return model_fail(m, "slot %llu: %u uses, %u entries", (unsigned long long)slot,
+				  s->count, m->slot_entries[slot]);
+	if (!s->count && (s->cache || s->frame))
+		return model_fail(m, "slot %llu: free, but not empty", (unsigned long long)slot);
+	if (!s->cache)
+		return s->count && !s->frame ?
+			       model_fail(m, "slot %llu: lost", (unsigned long long)slot) : true;
+	if (s->cache->private != slot || !(s->cache->flags & PG_swapcache))
+		return model_fail(m, "slot %llu: another's page", (unsigned long long)slot);
+	if (!m->counts_only && m->entries[page_to_pfn(s->cache)] &&
+	    m->contents[page_to_pfn(s->cache)] != m->slot_contents[slot])
+		return model_fail(m, "slot %llu: other contents than its page",
+				  (unsigned long long)slot);
+	return true;
+}
+
 bool model_check(struct model *m)
 {
 	memset(m->entries, 0, sizeof(m->entries));
 	memset(m->owners, 0, sizeof(m->owners));
+	memset(m->slot_entries, 0, sizeof(m->slot_entries));
 	for (u32 p = 0; p < MAX_PROCS; p++)
 		if (m->proc[p].alive && !check_proc(m, p))
 			return false;
 	for (u64 pfn = 0; pfn < mach_env()->nr_frames; pfn++)
 		if (!check_frame(m, pfn))
+			return false;
+	for (u64 slot = 1; slot < kernel()->swap->nr_slots; slot++)
+		if (!check_slot(m, slot))
 			return false;
 	return true;
 }

@@ -2,9 +2,9 @@
 /* Property tests: random operations beside a model, and that all memory comes back. */
 #include "mm_model.h"
 
-#define RUNS 12
+#define RUNS 40
 #define STEPS 400
-#define NR_REACHED 10
+#define NR_REACHED 14
 
 static struct model model;
 
@@ -30,6 +30,7 @@ static const char *const reached[NR_REACHED] = {
 	"vmstat.thp_fault_alloc", "vmstat.thp_split_pmd", "vmstat.thp_collapse_alloc",
 	"cow.copies", "cow.reuses", "mremap.huge_pages", "mremap.tables",
 	"mremap.ptes", "protect.huge_pages", "gup.fast_pages",
+	"vmstat.pgsteal", "vmstat.pswpin", "vmstat.pgmigrate_success", "rmap.unmapped",
 };
 
 static void add_reached(u64 (*total)[NR_REACHED])
@@ -71,6 +72,9 @@ static void test_storm(void **state)
 		{ KNOB_mmu_gather_table_batch_fail, 1 }, { KNOB_mm_munmap_downgrade, 0 },
 		{ KNOB_mm_change_huge_pmd, 1 }, { KNOB_mm_mremap_flush, 1 },
 		{ KNOB_mm_madvise_lock, 1 },
+		{ KNOB_mm_mremap_rmap_lock, 1 }, { KNOB_migrate_batch, 0 },
+		{ KNOB_rmap_unmap_flush, 0 }, { KNOB_vmscan_free_batch, 1 },
+		{ KNOB_mm_pageout_young, 1 },
 #ifdef CORE_ARCH_POWERPC_PGTABLE_H
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_IPI },
 		{ KNOB_powerpc_pte_serialize, PTE_SERIALIZE_COUNT_SPAN },
