@@ -27,6 +27,8 @@ const struct sc_constant sc_constants[] = {
 	{ "MREMAP_MAYMOVE", 1, 'r' },
 	{ "MREMAP_FIXED", 2, 'r' },
 	{ "FOLL_WRITE", 1, 'g' },
+	{ "MADV_REMOVE", 9, 'm' },
+	{ "MADV_PAGEOUT", 21, 'm' },
 	{ "EAGAIN", 11, 'e' },
 	{ "EEXIST", 17, 'e' },
 	{ "EFAULT", 14, 'e' },

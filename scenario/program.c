@@ -22,6 +22,7 @@
 #define MADV_HUGEPAGE 14
 #define MADV_COLLAPSE 25
 #define HUGE_FRAMES 1536	/* two huge pages of 512 frames, aligned, and small ones */
+#define MADV_REMOVE 9
 
 struct sc_actor {
 	struct sc_program *p;
@@ -201,6 +202,14 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 	case SC_YIELD:
 		xyield();
 		return 0;
+	case SC_RECLAIM:
+		return sys->reclaim(arg[0], arg[1]);
+	case SC_MIGRATE:
+		return sys->move_pages(arg[0], arg[1] >> p->x.page_shift, -1);
+	case SC_WRITEBACK:
+		return sys->msync(arg[0], arg[1]);
+	case SC_TRUNCATE:
+		return sys->madvise(arg[0], arg[1], MADV_REMOVE);
 	case SC_LOAD:
 		return user_access(p, arg[0], false, 0, killed);
 	case SC_STORE:
@@ -238,7 +247,9 @@ static void promise_moved(const struct sc_program *p, const u64 *arg, s64 ret)
  * What a call promised by returning success. The oracle holds a promise only against
  * entries that were there when the operation began and were gone when it returned
  * (explore/oracle.h). So DONTNEED, whose range may be faulted in again at once, promises
- * what munmap does, and calls of other CPUs that overlap need no care here.
+ * what munmap does, and calls of other CPUs that overlap need no care here. A truncation
+ * promises the same. Reclaim and migration promise
+ * nothing: what they free is looked at when it is freed.
  */
 static void promise(const struct sc_program *p, const struct sc_op *op,
 		    const u64 *arg, s64 ret)
@@ -250,8 +261,12 @@ static void promise(const struct sc_program *p, const struct sc_op *op,
 		if (!ret)
 			xpromise_unmapped(arg[0], end);
 		break;
+	case SC_TRUNCATE:
+		if (!ret)
+			xpromise_unmapped(arg[0], end);
+		break;
 	case SC_MADVISE:
-		if (!ret && arg[2] == MADV_DONTNEED)
+		if (!ret && (arg[2] == MADV_DONTNEED || arg[2] == MADV_REMOVE))
 			xpromise_unmapped(arg[0], end);
 		break;
 	case SC_MPROTECT:

@@ -45,6 +45,10 @@ extern const char *const sc_arch_names[];
 	X(GUP, "gup_fast", "avg", 1)                                            \
 	X(LOOKUP, "pte_lookup", "a", 1)                                         \
 	X(YIELD, "yield", "", 0)                                                \
+	X(RECLAIM, "reclaim", "al", 2)                                          \
+	X(MIGRATE, "migrate", "al", 2)                                          \
+	X(WRITEBACK, "writeback", "al", 2)                                      \
+	X(TRUNCATE, "truncate", "al", 2)                                        \
 	X(LOAD, "load", "a", 1)                                                 \
 	X(STORE, "store", "av", 2)                                              \
 	X(ASSERT, "assert", "c", 1)                                             \

@@ -168,6 +168,8 @@ static void copy_contents(struct page *src, struct page *dst)
 		mach_copy_frame(page_to_pfn(dst) + i, page_to_pfn(src) + i);
 	if (READ_ONCE(src->flags) & PG_dirty)
 		set_page_dirty(dst);
+	/* The contents before the entries that lead to them: a store may overtake another. */
+	smp_wmb();
 }
 
 /*

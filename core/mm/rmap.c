@@ -481,3 +481,39 @@ bool page_mkclean(struct page *page)
 		rmap_walk(page, mkclean_one, &dirty);
 	return dirty;
 }
+
+/* ---- truncation ---- */
+
+static void vma_flush_batched_pending(struct vm_area_struct *vma, u64 addr, u64 end)
+{
+	for (u64 next; addr < end; addr = next) {
+		pmd_t *pmdp = mm_find_pmd(vma->vm_mm, addr);
+		pmd_t pmd = pmdp ? pmdp_get(pmdp) : __pmd(0);
+
+		next = pmd_addr_end(addr, end);
+		if (pmd_none(pmd) || pmd_trans_huge(pmd))
+			continue;
+		spin_lock(pte_lockptr(pmd));
+		flush_tlb_batched_pending(vma->vm_mm);
+		spin_unlock(pte_lockptr(pmd));
+	}
+}
+
+void mapping_flush_batched_pending(struct address_space *file, u64 start, u64 end)
+{
+	struct vm_area_struct *vma;
+
+	spin_lock(&file->i_mmap_lock);
+	list_for_each_entry(vma, &file->i_mmap, rmap_node) {
+		u64 first = vma->vm_pgoff;
+		u64 from = max(start, first);
+		u64 to = min(end, first + ((vma->vm_end - vma->vm_start) >> PAGE_SHIFT));
+
+		if (from < to)
+			vma_flush_batched_pending(vma, vma->vm_start +
+						  ((from - first) << PAGE_SHIFT),
+						  vma->vm_start +
+						  ((to - first) << PAGE_SHIFT));
+	}
+	spin_unlock(&file->i_mmap_lock);
+}

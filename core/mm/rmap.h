@@ -162,6 +162,11 @@ bool page_mkclean(struct page *page);
 void try_to_unmap_flush(void);
 /* Only if something may still be written through: before I/O of what was unmapped. */
 void try_to_unmap_flush_dirty(void);
+/*
+ * The same for whoever maps [start, end) of file: no entry of it is left, but some were taken
+ * away by reclaim, which may owe their flush.
+ */
+void mapping_flush_batched_pending(struct address_space *file, u64 start, u64 end);
 /* Under the page-table lock, before looking at entries in order to take something away. */
 void flush_tlb_batched_pending(struct mm_struct *mm);
 

@@ -348,6 +348,7 @@ void shmem_truncate_range(struct address_space *file, u64 start, u64 end)
 			shmem_delete_value(file, index, entry);
 		cond_resched();
 	}
+	mapping_flush_batched_pending(file, start, end);
 }
 
 /* With a reference. False: it is not in the file any more; look what is. */

@@ -141,6 +141,8 @@ void swap_readpage(struct page *page, u64 offset)
 	BUG_ON(!s->frame);
 	mach_charge(ZRAM_READ, 1);
 	mach_copy_frame(page_to_pfn(page), s->frame - 1);
+	/* The contents before the entry that leads to them (SetPageUptodate()). */
+	smp_wmb();
 	count_vm_event(pswpin);
 }
 
