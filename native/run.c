@@ -113,6 +113,41 @@ static s64 native_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return madvise((void *)(uintptr_t)addr, len, (int)advice) ? -errno : 0;
 }
 
+static s64 native_reclaim(struct wl *w, u64 addr, u64 len)
+{
+	(void)w;
+	(void)addr;
+	(void)len;
+	return -ENOSYS;
+}
+
+/* In pieces, as callers do: the arrays of one call are on the stack. */
+#define MOVE_PAGES 512
+
+static s64 native_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
+{
+	void *page[MOVE_PAGES];
+	int nodes[MOVE_PAGES], status[MOVE_PAGES];
+	s64 left = 0;
+
+	if (node < 0)
+		return -ENOSYS;
+	for (u64 done = 0; done < nr_pages;) {
+		u64 n = nr_pages - done < MOVE_PAGES ? nr_pages - done : MOVE_PAGES;
+
+		for (u64 i = 0; i < n; i++) {
+			page[i] = (void *)(uintptr_t)(addr + (done + i) * w->page_size);
+			nodes[i] = node;
+		}
+		if (syscall(SYS_move_pages, 0, n, page, nodes, status, 2 /* MPOL_MF_MOVE */) < 0)
+			return -errno;
+		for (u64 i = 0; i < n; i++)
+			left += status[i] != node;
+		done += n;
+	}
+	return left;
+}
+
 /* Waking nobody on a word that may be shared: the kernel takes its page to tell. */
 static s64 native_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
 {
@@ -543,6 +578,8 @@ static const struct wl_ops native_ops = {
 	.copy = native_copy,
 	.chase = native_chase,
 	.chase_for = native_chase_for,
+	.reclaim = native_reclaim,
+	.move_pages = native_move_pages,
 	.thread_create = native_thread_create,
 	.thread_join = native_thread_join,
 	.process_create = native_process_create,

@@ -10,5 +10,7 @@ const struct workload *const workloads[] = {
 	&workload_shm_attach,
 	&workload_tlb_flush2,
 	&workload_probe,
+	&workload_pageout,
+	&workload_page_migrate,
 	NULL,
 };

@@ -103,6 +103,16 @@ static s64 sim_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return sys(w)->madvise(addr, len, advice);
 }
 
+static s64 sim_reclaim(struct wl *w, u64 addr, u64 len)
+{
+	return sys(w)->reclaim(addr, len);
+}
+
+static s64 sim_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
+{
+	return sys(w)->move_pages(addr, nr_pages, node);
+}
+
 static s64 sim_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
 {
 	return sys(w)->gup_fast(addr, nr_pages, true);
@@ -441,6 +451,8 @@ static const struct wl_ops sim_ops = {
 	.copy = sim_copy,
 	.chase = sim_chase,
 	.chase_for = sim_chase_for,
+	.reclaim = sim_reclaim,
+	.move_pages = sim_move_pages,
 	.thread_create = sim_thread_create,
 	.thread_join = sim_thread_join,
 	.process_create = sim_process_create,

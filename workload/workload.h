@@ -28,6 +28,7 @@
 #define WL_MADV_DONTNEED	4
 #define WL_MADV_HUGEPAGE	14
 #define WL_MADV_NOHUGEPAGE	15
+#define WL_MADV_PAGEOUT		21
 
 /* Figures that need the length of the window, which no workload knows. */
 enum wl_timed {
@@ -45,6 +46,13 @@ struct wl_ops {
 	s64 (*munmap)(struct wl *w, u64 addr, u64 len);
 	s64 (*mprotect)(struct wl *w, u64 addr, u64 len, u32 prot);
 	s64 (*madvise)(struct wl *w, u64 addr, u64 len, u32 advice);
+	/*
+	 * Reclaim, as kswapd would, of what is mapped there; how many pages (natively
+	 * -ENOSYS). move_pages(): to a node, or, -1, to other frames (natively -ENOSYS);
+	 * how many pages did not move.
+	 */
+	s64 (*reclaim)(struct wl *w, u64 addr, u64 len);
+	s64 (*move_pages)(struct wl *w, u64 addr, u64 nr_pages, s32 node);
 	/*
 	 * Lockless walks of the kernel: gup_fast() takes and drops nr_pages pages
 	 * (natively a futex operation, which takes one); pte_lookup() reads the entry of

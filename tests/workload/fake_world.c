@@ -64,7 +64,8 @@ static s64 fake_mprotect(struct wl *w, u64 addr, u64 len, u32 prot)
 
 static s64 fake_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 {
-	assert(advice == WL_MADV_DONTNEED || advice == WL_MADV_HUGEPAGE);
+	assert(advice == WL_MADV_DONTNEED || advice == WL_MADV_HUGEPAGE ||
+	       advice == WL_MADV_PAGEOUT);
 	record(w, FAKE_MADVISE, addr, len);
 	return 0;
 }
@@ -276,6 +277,19 @@ static u64 fake_now_ps(struct wl *w)
 	return ++world(w)->time;
 }
 
+static s64 fake_reclaim(struct wl *w, u64 addr, u64 len)
+{
+	record(w, FAKE_MADVISE, addr, len);
+	return (s64)(len / w->page_size);
+}
+
+static s64 fake_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
+{
+	(void)node;
+	record(w, FAKE_MADVISE, addr, nr_pages * w->page_size);
+	return 0;
+}
+
 static const struct wl_ops fake_ops = {
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,
@@ -288,6 +302,7 @@ static const struct wl_ops fake_ops = {
 	.report_timed = fake_report_timed,
 	.shmget = fake_shmget, .shmat = fake_shmat, .shmdt = fake_shmdt,
 	.shm_rmid = fake_shm_rmid, .now_ps = fake_now_ps,
+	.reclaim = fake_reclaim, .move_pages = fake_move_pages, .process_create = fake_create,
 	.gup_fast = fake_gup_fast, .pte_lookup = fake_pte_lookup,
 };
 
