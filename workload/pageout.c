@@ -169,6 +169,8 @@ static void mapper(struct wl *w, void *arg)
 		access_all(w, p, p->thread[0].addr);
 		w->ops->add_word(w, &p->mapped, 1);
 	}
+	/* Its exit would unmap what is being reclaimed. */
+	w->ops->spin_until(w, &p->stop, 1);
 }
 
 static bool spawn(struct wl *w, struct pageout *p)
