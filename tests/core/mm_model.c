@@ -71,6 +71,10 @@ static s64 agent_do(struct agent *a)
 		return sys()->reclaim(a->addr, a->len);
 	case OP_MIGRATE:
 		return sys()->move_pages(a->addr, a->len >> PAGE_SHIFT, -1);
+	case OP_MSYNC:
+		return sys()->msync(a->addr, a->len);
+	case OP_REMOVE:
+		return sys()->madvise(a->addr, a->len, MADV_REMOVE);
 	case OP_FORK:
 		return agent_fork(a);
 	default:
@@ -411,6 +415,8 @@ static void storm_step(struct storm_thread *t)
 	u64 from, n;
 
 	t->a.op = draw_op(&t->rng);
+	if (t->m->shared && !draw(&t->rng, 8))
+		t->a.op = draw(&t->rng, 2) ? OP_MSYNC : OP_REMOVE;
 	draw_range(&t->rng, &from, &n);
 	if (t->a.op == OP_STORE || t->a.op == OP_LOAD)
 		from = draw_page(&t->rng);
@@ -472,7 +478,7 @@ static void storm_driver(void *arg)
 	m->proc[0].agent = &m->agent[0];
 	m->proc[0].alive = true;
 	sys()->mmap(MODEL_BASE, m->nr_pages << PAGE_SHIFT, RW,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED);
+		    (m->shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_FIXED);
 	for (u32 i = 0; i < 2 * STORM_THREADS; i++)
 		threads[i] = (struct storm_thread){
 			.m = m, .rng = test_random(&m->rng),
@@ -530,7 +536,7 @@ static void run_twice(struct model *m, const char *machine, u64 seed, u32 steps,
 }
 
 static void boot_and_run(struct model *m, const char *machine, u64 seed, u32 steps,
-			 const struct knob_setting *knobs, u32 nr_knobs,
+			 bool shared, const struct knob_setting *knobs, u32 nr_knobs,
 			 void (*fn)(void *arg))
 {
 	static struct machine_desc desc;
@@ -540,19 +546,20 @@ static void boot_and_run(struct model *m, const char *machine, u64 seed, u32 ste
 	lab_machine(machine, &desc);
 	boot_knobs(&core, &desc, knobs, nr_knobs, values);
 	memset(m, 0, sizeof(*m));
+	m->shared = shared;
 	run_twice(m, machine, seed, steps, values, fn);
 }
 
 void model_run(struct model *m, const char *machine, u64 seed, u32 steps,
 	       const struct knob_setting *knobs, u32 nr_knobs)
 {
-	boot_and_run(m, machine, seed, steps, knobs, nr_knobs, driver);
+	boot_and_run(m, machine, seed, steps, false, knobs, nr_knobs, driver);
 }
 
-void model_storm(struct model *m, const char *machine, u64 seed, u32 steps,
+void model_storm(struct model *m, const char *machine, u64 seed, u32 steps, bool shared,
 		 const struct knob_setting *knobs, u32 nr_knobs)
 {
-	boot_and_run(m, machine, seed, steps, knobs, nr_knobs, storm_driver);
+	boot_and_run(m, machine, seed, steps, shared, knobs, nr_knobs, storm_driver);
 }
 
 u64 model_stat(const struct model *m, const char *name)

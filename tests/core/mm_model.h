@@ -32,7 +32,7 @@
 enum agent_op {
 	OP_STORE, OP_LOAD, OP_MUNMAP, OP_MMAP, OP_DONTNEED, OP_HUGEPAGE, OP_NOHUGEPAGE,
 	OP_MPROTECT, OP_MREMAP, OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT, OP_PAGEOUT, OP_RECLAIM,
-	OP_MIGRATE, NR_OPS,
+	OP_MIGRATE, OP_MSYNC, OP_REMOVE, NR_OPS,
 };
 
 /* What an agent is to do; it answers by clearing busy. */
@@ -67,6 +67,7 @@ struct model {
 	u32 nr_pages;				/* of the window */
 	u64 rng;				/* test_random()'s */
 	bool counts_only;		/* nobody knows what the pages should be */
+	bool shared;			/* storm: the window begins as one shared mapping */
 	u32 running __attribute__((aligned(64))); /* shared word: model_storm()'s threads */
 	u32 next_contents;
 	u32 steps;
@@ -86,9 +87,10 @@ void model_run(struct model *m, const char *machine, u64 seed, u32 steps,
 	       const struct knob_setting *knobs, u32 nr_knobs);
 /*
  * The same operations by six threads at once, on the same addresses, with forks; no model
- * can say what comes of it, but counts must be right when all is quiet.
+ * can say what comes of it, but counts must be right when all is quiet. shared: the window
+ * is a file at first, which is written back and has holes punched into it, too.
  */
-void model_storm(struct model *m, const char *machine, u64 seed, u32 steps,
+void model_storm(struct model *m, const char *machine, u64 seed, u32 steps, bool shared,
 		 const struct knob_setting *knobs, u32 nr_knobs);
 u64 model_stat(const struct model *m, const char *name);
 /* Walks the tables; false and m->failed if a rule is broken. */

@@ -54,9 +54,10 @@ static void test_random_operations(void **state)
 			fail_msg("%s: never", reached[i]);
 }
 
-static void storm(const char *machine, u64 seed, const struct knob_setting *knobs, u32 nr)
+static void storm(const char *machine, u64 seed, bool shared,
+		  const struct knob_setting *knobs, u32 nr)
 {
-	model_storm(&model, machine, seed, 150, knobs, nr);
+	model_storm(&model, machine, seed, 150, shared, knobs, nr);
 	if (model.failed[0])
 		fail_msg("storm on %s, seed %llu: %s", machine, (unsigned long long)seed,
 			 model.failed);
@@ -83,10 +84,15 @@ static void test_storm(void **state)
 #endif
 	};
 
+	u64 written = 0;
+
 	(void)state;
 	for (u32 i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
-		for (u64 seed = 1; seed <= 3; seed++)
-			storm(machine, seed, &variants[i], 1);
+		for (u64 seed = 1; seed <= 3; seed++) {
+			storm(machine, seed, seed == 1, &variants[i], 1);
+			written += model_stat(&model, "file.pages_written");
+		}
+	assert_true(written > 0);
 }
 
 /* Tables that MADV_DONTNEED takes away, with whatever else stands in the way of that. */
@@ -107,7 +113,7 @@ static void test_pt_reclaim(void **state)
 		run(machine, i + 1, knobs, 2);
 		reclaimed += model_stat(&model, "gather.tables_reclaimed");
 		for (u64 seed = 1; seed <= 3; seed++)
-			storm(machine, seed, knobs, 2);
+			storm(machine, seed, seed == 1, knobs, 2);
 		reclaimed += model_stat(&model, "gather.tables_reclaimed");
 	}
 	if (!reclaimed)
