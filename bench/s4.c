@@ -238,7 +238,7 @@ static void by_cpus(void)
 	rounds = full;
 }
 
-static void beside_mprotect(void)
+static void beside_mprotect(const char *batch)
 {
 	static const struct variant v[] = {
 		{ "6.12", { "arm64.should_defer=never" } },
@@ -246,10 +246,10 @@ static void beside_mprotect(void)
 		{ "6.12", { "arm64.batched_pending=flush_mm" } },
 	};
 	static const char *const what[] = { "immediate", "batched, dsb", "batched, flush_mm" };
-	static const char *const more[] = { "others=mprotect", NULL };
+	const char *more[] = { "others=mprotect", batch, NULL };
 
-	printf("Beside mprotect (a second thread changes the rights of a page of its own), 6.12\n\n"
-	       "%-14s %-18s %9s %12s %12s %9s\n", "", "", "us/page", "mprotects/s", "pending/1000",
+	printf("Beside mprotect (a second thread changes the rights of a page of its own), 6.12, %s\n\n"
+	       "%-14s %-18s %9s %12s %12s %9s\n", batch, "", "", "us/page", "mprotects/s", "pending/1000",
 	       "misses");
 	for (u32 i = 0; i < NR_PUBLISHED; i++) {
 		static struct machine_desc desc;
@@ -267,8 +267,7 @@ static void beside_mprotect(void)
 			       lab_get(&ms, "tlb.miss") / lab_get(&ms, "ops"));
 		}
 	}
-	printf("\npending/1000: flushes for what reclaim owed, for each thousand calls of mprotect (its\n"
-	       "own madvise calls pay some); misses: of the TLB, for each page.\n");
+	printf("\n");
 }
 
 int main(int argc, char **argv)
@@ -284,6 +283,9 @@ int main(int argc, char **argv)
 	by_batch();
 	by_mappers();
 	by_cpus();
-	beside_mprotect();
+	beside_mprotect("batch=0");
+	beside_mprotect("batch=1");
+	printf("pending/1000: flushes for what reclaim owed, by mprotect and by the next madvise, for\n"
+	       "each thousand calls of mprotect; misses: of the TLB, for each page.\n");
 	return 0;
 }

@@ -7,7 +7,8 @@
  * site of an access is its caller's; arguments may be evaluated more than once.
  *
  * arch_types.h (included by mm_types.h, so it may use only kernel.h)
- *	mm_context_t	per address space; struct arch_cpu per CPU;
+ *	mm_context_t	per address space; struct arch_cpu per CPU; struct
+ *	arch_tlbflush_unmap_batch per task (mm/rmap.h);
  *	struct arch_root per core. Initialised by the functions below from zero.
  *
  * arch_knobs.h (included by knobs.h)
@@ -39,6 +40,9 @@
  *	it changed the entry; does what flushing the architecture needs);
  *	ptep_set_wrprotect; ptep_modify_prot_start(vma, addr, ptep),
  *	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+ *	__swp_entry_to_pte(type, offset), __pte_swp_type(pte), __pte_swp_offset(pte): entries
+ *	that are neither none nor present (mm/swapops.h): 5 bits of type, not 0, and
+ *	an offset as wide as a frame number;
  *	flush_tlb_fix_spurious_fault(vma, addr, ptep); update_mmu_cache (no-op);
  *	arch_has_hw_pte_young().
  *	ARCH_SUPPORTS_PT_RECLAIM: 0 or 1: x86 alone may free empty tables (mm.pt_reclaim).
@@ -71,6 +75,10 @@
  *	pte_needs_flush(old, new), huge_pmd_needs_flush(old, new). Preconditions: the entry was changed before,
  *	by this CPU; interrupts on (x86: the flush waits for other CPUs, which
  *	may be waiting for this one).
+ *	ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH: 0 or 1. If 1 (mm/rmap.h): arch_tlbbatch_should_defer(mm);
+ *	arch_tlbbatch_add_pending(batch, mm, addr): an entry was cleared, under its lock;
+ *	arch_tlbbatch_flush(batch): all of them are invalidated everywhere, when it returns;
+ *	arch_flush_tlb_batched_pending(mm): the same for whatever others have added of mm.
  *	pte_free_tlb/pmd_free_tlb/pud_free_tlb go through mm/mmu_gather.h.
  *
  * tlb.h (included at the end of mm/mmu_gather.h)
