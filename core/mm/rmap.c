@@ -8,7 +8,7 @@ static void anon_vma_free_rcu(struct rcu_head *head)
 {
 	struct anon_vma *av = container_of(head, struct anon_vma, rcu);
 
-	kfree(av, sizeof(*av));
+	anon_vma_free(av);
 }
 
 /*
@@ -35,7 +35,7 @@ int anon_vma_prepare(struct vm_area_struct *vma)
 	}
 	spin_unlock(&vma->vm_mm->page_table_lock);
 	if (av)
-		kfree(av, sizeof(*av));
+		anon_vma_free(av);
 	return 0;
 }
 
@@ -98,8 +98,6 @@ void vma_rmap_merge(struct vm_area_struct *prev, struct vm_area_struct *next)
 		list_del(&next->rmap_node);
 	}
 	drop_rmap_lock(lock);
-	if (!next->vm_file && next->anon_vma)
-		put_anon_vma(next->anon_vma);
 }
 
 void vma_rmap_unlink(struct vm_area_struct *vma)
@@ -111,10 +109,6 @@ void vma_rmap_unlink(struct vm_area_struct *vma)
 	spin_lock(lock);
 	list_del(&vma->rmap_node);
 	spin_unlock(lock);
-	if (!vma->vm_file) {
-		put_anon_vma(vma->anon_vma);
-		WRITE_ONCE(vma->anon_vma, NULL);
-	}
 }
 
 void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 addr)

@@ -64,9 +64,14 @@
 struct anon_vma {
 	spinlock_t lock;
 	struct list_head head __guarded_by(lock);	/* VMAs, by rmap_node */
-	atomic_t refcount;	/* shared: VMAs, and walks under way */
-	struct rcu_head rcu;
+	atomic_t refcount;	/* shared: VMAs until they are freed, and walks under way */
+	struct rcu_head rcu;	/* once it is 0 */
 };
+
+static inline void anon_vma_free(struct anon_vma *av)
+{
+	kfree(av, sizeof(*av));
+}
 
 /* ---- VMAs come and go. mmap_lock for writing, but for anon_vma_prepare(). ---- */
 
@@ -124,7 +129,7 @@ typedef bool (*rmap_one_t)(struct page *page, struct vm_area_struct *vma, u64 ad
 /*
  * The anon_vma of an anonymous page that is mapped, held; else NULL. The pointer in the page
  * may be old: all VMAs may be gone, and it with them. But if, inside a read section, the page
- * is mapped, then a VMA was there, and what it holds is freed no earlier than we are out.
+ * is mapped, then a VMA was there, and what it held is freed no earlier than we are out.
  */
 struct anon_vma *page_get_anon_vma(struct page *page);
 void put_anon_vma(struct anon_vma *av);

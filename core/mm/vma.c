@@ -185,12 +185,17 @@ static void vm_area_free_rcu(struct rcu_head *head)
 	struct vm_area_struct *vma =
 		container_of(head, struct vm_area_struct, vm_rcu);
 
+	if (vma->anon_vma)
+		anon_vma_free(vma->anon_vma);
 	kfree(vma, sizeof(*vma));
 }
 
 void vm_area_free(struct vm_area_struct *vma)
 {
-	if (per_vma_locks())
+	/* The last one takes its anon_vma with it, after the same grace period. */
+	if (vma->anon_vma && !atomic_dec_and_test(&vma->anon_vma->refcount))
+		vma->anon_vma = NULL;
+	if (per_vma_locks() || vma->anon_vma)
 		call_rcu(&vma->vm_rcu, vm_area_free_rcu);
 	else
 		kfree(vma, sizeof(*vma));
