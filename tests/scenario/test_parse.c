@@ -112,7 +112,7 @@ static const struct {
 } bad[] = {
 	{ "", "2:1: expected a line of a CPU, such as \"cpu0: load(A)\"" },
 	{ "cpu0: lod(A)", "2:7: there is no call \"lod\"; the nearest is \"load\"" },
-	{ "cpu0: reclaim()", "2:7: there is no call \"reclaim\"; the nearest is "
+	{ "cpu0: compact()", "2:7: there is no call \"compact\"; the nearest is "
 		"*" },
 	{ "cpu0: load(B)", "2:12: expected a variable of cpu0 or init, or a flag, not "
 		"\"B\"; the nearest is \"A\"" },
