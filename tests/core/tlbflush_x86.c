@@ -339,6 +339,12 @@ static void model_invlpgb(struct model *m, const struct fake_event *ev)
 {
 	u32 pcid = (u32)(ev->b >> 16 & 0xfff), first = 0, n = M_PAGES;
 
+	if (!(ev->a & MACH_X86_INVLPGB_PCID)) {
+		assert_false(ev->a & MACH_X86_INVLPGB_VA);
+		for (u32 cpu = 0; cpu < M_CPUS; cpu++)
+			memset(m->cpu[cpu].version, 0, sizeof(m->cpu[cpu].version));
+		return;
+	}
 	if (ev->a & MACH_X86_INVLPGB_VA) {
 		first = (u32)(((ev->a & ~0xfffUL) - HINT) >> 12);
 		n = (ev->c & 0xffff) + 1;
@@ -410,12 +416,37 @@ static u32 model_mm(const struct model *m, u64 *rnd)
 	return test_random(rnd) % (m->broadcast ? 2 : M_MMS);
 }
 
+/* What reclaim does with one page of each of some mms, as its task. */
+struct model_batch {
+	struct model *m;
+	u32 page, mms;
+};
+
+static void model_batch(void *arg)
+{
+	struct arch_tlbflush_unmap_batch batch = { 0 };
+	struct model_batch *b = arg;
+
+	for (u32 mm = 0; mm < M_MMS; mm++) {
+		if (!(b->mms >> mm & 1))
+			continue;
+		b->m->version[mm][b->page]++;
+		arch_tlbbatch_add_pending(&batch, b->m->mm[mm], HINT + b->page * 4 * KB);
+	}
+	arch_tlbbatch_flush(&batch);
+}
+
 static void model_change(struct world *w, struct model *m, u32 cpu, u64 *rnd)
 {
 	u32 mm = model_mm(m, rnd), first = test_random(rnd) % M_PAGES;
-	u32 n = 1 + test_random(rnd) % (M_PAGES - first), kind = test_random(rnd) % 4;
+	u32 n = 1 + test_random(rnd) % (M_PAGES - first), kind = test_random(rnd) % 5;
+	struct model_batch batch = { m, first, 1U << mm | (u32)(test_random(rnd) % (1 << M_MMS)) };
 	struct mmu_gather tlb;
 
+	if (kind == 4) {
+		fake_run(w->fm, cpu, model_batch, &batch);
+		return;
+	}
 	if (kind == 0)
 		n = 1;
 	for (u32 page = first; page < first + n; page++)
