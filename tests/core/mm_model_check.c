@@ -6,7 +6,7 @@
  *	what was written is there;
  *	pages of different contents are different, unless one is a copy by fork;
  *	a page has as many references, and as many mappings, as entries lead to it, and one
- *	more reference if it is in the swap cache; a swap slot, as many uses as entries name it;
+ *	more reference if it is in the swap cache, and in a CPU's batch for the LRU; a swap slot, as many uses as entries name it;
  *	nothing is locked, isolated, or on its way to another frame;
  *	a page that is marked as this entry's alone is in one address space;
  *	each huge page has a table set aside, and pgtables_bytes counts them all.
@@ -158,6 +158,10 @@ static bool check_frame(struct model *m, u64 pfn)
 	/* The file's own. */
 	if (m->entries[pfn] && !(page->flags & PG_anon))
 		cached++;
+	/* Batches of new pages: lru.h. */
+	for (u32 cpu = 0; m->entries[pfn] && cpu < nr_cpu_ids; cpu++)
+		for (u32 i = 0; i < kernel()->cpu[cpu].nr_lru; i++)
+			cached += kernel()->cpu[cpu].lru_batch[i] == page;
 
 	if (m->entries[pfn] && (page->flags & (PG_locked | PG_waiters) ||
 				!(page->flags & PG_lru)))

@@ -2,6 +2,8 @@
 /* Property tests: random operations beside a model, and that all memory comes back. */
 #include "mm_model.h"
 
+#include "mm/lru.h"
+
 #define RUNS 40
 #define STEPS 400
 #define NR_REACHED 14
@@ -120,12 +122,41 @@ static void test_pt_reclaim(void **state)
 		fail_msg("no table was reclaimed");
 }
 
+/* A page in a batch has a reference that reclaim and migration do not know of. */
+static void test_lru(void **state)
+{
+	const char *machine = machine_4k() ? machine_4k() : "qemu-power9";
+	u64 stolen = 0, read = 0, moved = 0;
+
+	(void)state;
+	for (u32 lru = LRU_DRAIN; lru <= LRU_BATCH; lru++)
+		for (u64 seed = 1; seed <= 4; seed++) {
+			struct knob_setting knobs[] = {
+				{ KNOB_mm_lru, lru }, { KNOB_mm_pt_reclaim, PT_RECLAIM_ALL },
+			};
+
+			model_storm(&model, machine, seed, 150, seed & 1, knobs, 2);
+			if (model.failed[0])
+				fail_msg("mm.lru, seed %llu: %s", (unsigned long long)seed,
+					 model.failed);
+			/* What is in a batch at the end stays there. */
+			assert_in_range(model.frames_after, model.frames_before,
+					model.frames_before +
+						TLBLAB_MAX_CPUS * LRU_BATCH_SIZE);
+			stolen += model_stat(&model, "vmstat.pgsteal");
+			read += model_stat(&model, "vmstat.pswpin");
+			moved += model_stat(&model, "vmstat.pgmigrate_success");
+		}
+	assert_true(stolen && read && moved);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_operations),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_pt_reclaim),
+		cmocka_unit_test(test_lru),
 	};
 
 	return cmocka_run_group_tests_name("mm_model", tests, NULL, NULL);
