@@ -114,7 +114,8 @@ static void solved(struct calibration *c, const struct machine_desc *truth)
 			double is = dontneed_s(c->desc, touch[i], threads);
 			double was = dontneed_s(truth, touch[i], threads);
 
-			if (fabs(is / was - 1) > 0.1)
+			/* Two threads: how their sleeps meet is chance, too. */
+			if (fabs(is / was - 1) > (threads == 1 ? 0.1 : 0.25))
 				fail_msg("dontneed %s, %u threads: %g, not %g", touch[i],
 					 threads, is, was);
 		}
