@@ -165,7 +165,12 @@ u32 xmem_append(struct xworld *w, u32 cpu, u32 off, u32 size, u64 val,
 		if (f->table)
 			m->gen = target_gen(w, val);
 	}
-	if (cpu == XCPU_NONE || !xmem_forward(w, cpu, off))
+	/*
+	 * Unless plain C has written there since: a word on a stack, say, whose function has
+	 * returned while the store was in the buffer. What was written later stays.
+	 */
+	if ((cpu == XCPU_NONE || !xmem_forward(w, cpu, off)) &&
+	    (word->frame || mem_flat(w, off, word->size) == word->flat))
 		mem_write(w, word, size, val);
 	return a->now;
 }

@@ -239,6 +239,23 @@ static struct mover mover_of(u32 agent)
 	return (struct mover){ XAGENT_IRQ, (u8)(agent - XDRAINS) };
 };
 
+/* What a search repeats is the same, or the world is broken. */
+static bool can_move(struct xworld *w, struct mover m)
+{
+	struct xthr *t = &w->a->thr[m.kind == XAGENT_THREAD ? m.index :
+							      w->a->cpu[m.index % XMAX_CPUS].cur];
+
+	switch (m.kind) {
+	case XAGENT_DRAIN:
+		return xmem_drainable(w, m.index / w->lanes, m.index % w->lanes) < XMAX_SB;
+	case XAGENT_IRQ:
+		return in_handler(w, t) ? thread_enabled(w, t) : irq_enabled(w, m.index);
+	default:
+		return &w->a->thr[xcpu_of(w, t)->cur] == t && !in_handler(w, t) &&
+		       thread_enabled(w, t);
+	}
+}
+
 /* False: this execution, or phase, is over. */
 static bool next_mover(struct xworld *w, struct mover *m)
 {
@@ -251,6 +268,7 @@ static bool next_mover(struct xworld *w, struct mover *m)
 		agent = w->chooser->repeat(w->chooser->ctx);
 	if (agent != XREPEAT_ASK) {
 		*m = mover_of(agent);
+		XASSERT(can_move(w, *m));
 		return true;
 	}
 	n = collect(w, kind, index);

@@ -191,7 +191,7 @@ void search_run_for(struct xworld *w, const struct xsearch *how, enum xrule want
 	verdict->bound = 0;
 	s.choices = verdict->choices;
 	if (how->strategy == XSTRATEGY_SYSTEMATIC && how->reduce) {
-		s.shared = shared_map();
+		s.shared = shared_map(how->max_schedules);
 		assert(s.shared);
 	}
 	end = run_bounds(&s, verdict);

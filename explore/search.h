@@ -116,7 +116,8 @@ const struct work_node *workers_take(struct search *s, u32 *n);
 
 /* ---- visited.c: memory that workers share; systematic.h has the rest ---- */
 
-struct shared *shared_map(void);
+/* For a search of so many executions; 0: no limit. NULL: no memory. */
+struct shared *shared_map(u64 max_schedules);
 void shared_unmap(struct shared *sh);
 /* A round begins: forget the states; who touches what remains known. */
 void shared_round(struct shared *sh);

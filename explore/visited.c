@@ -15,7 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define STATES (1U << 23)	/* powers of two */
+#define MAX_STATES (1U << 23)	/* powers of two */
+#define MIN_STATES (1U << 14)
+#define STATES_EACH 64		/* new ones of an execution; an estimate */
 #define OBJECTS (1U << 14)
 #define LOCKS 1024
 #define PROBES 64
@@ -31,30 +33,44 @@ struct shared {
 	_Atomic u8 lock[LOCKS];
 	struct sharing all;	/* of XOBJ_ALL */
 	struct sharing object[OBJECTS];
-	struct state state[STATES];
+	u32 nr_states;		/* there is room for */
+	struct state state[];
 };
 
-struct shared *shared_map(void)
+static size_t shared_size(u32 nr_states)
 {
-	struct shared *sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return sizeof(struct shared) + nr_states * sizeof(struct state);
+}
 
-	return sh == MAP_FAILED ? NULL : sh;
+struct shared *shared_map(u64 max_schedules)
+{
+	u32 n = MAX_STATES;
+	struct shared *sh;
+
+	while (max_schedules && n > MIN_STATES && n / 2 > max_schedules * STATES_EACH)
+		n /= 2;
+	sh = mmap(NULL, shared_size(n), PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (sh == MAP_FAILED)
+		return NULL;
+	sh->nr_states = n;
+	return sh;
 }
 
 void shared_unmap(struct shared *sh)
 {
-	munmap(sh, sizeof(*sh));
+	munmap(sh, shared_size(sh->nr_states));
 }
 
 void shared_round(struct shared *sh)
 {
+	char *end = (char *)sh + shared_size(sh->nr_states);
 	char *from = (char *)(((u64)(uintptr_t)sh->state + 4095) & ~4095UL);
-	char *to = (char *)(((u64)(uintptr_t)(sh + 1)) & ~4095UL);
+	char *to = (char *)((u64)(uintptr_t)end & ~4095UL);
 
 	sh->changed = 0;
 	memset(sh->state, 0, (size_t)(from - (char *)sh->state));
-	memset(to, 0, (size_t)((char *)(sh + 1) - to));
+	memset(to, 0, (size_t)(end - to));
 	if (madvise(from, (size_t)(to - from), MADV_REMOVE))
 		memset(from, 0, (size_t)(to - from));
 }
@@ -137,7 +153,7 @@ static u64 visit_entry(struct state *e, u32 cost, u64 sleep)
 /* Entries of one bucket have one lock. */
 u64 visit(struct shared *sh, u64 name, u32 cost, u64 sleep)
 {
-	u64 bucket = name >> 40 & (STATES / PROBES - 1);
+	u64 bucket = name >> 40 & (sh->nr_states / PROBES - 1);
 	struct state *e = &sh->state[bucket * PROBES];
 	u64 left = ~0ULL;
 

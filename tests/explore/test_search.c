@@ -53,7 +53,7 @@ static u64 count(const struct fake *f, u32 bound, bool reduce)
 	struct xsearch how = { .max_bound = bound, .workers = 1, .reduce = reduce };
 	struct search s = { .world = world_of(f), .how = &how, .bound = bound };
 
-	s.shared = reduce ? shared_map() : NULL;
+	s.shared = reduce ? shared_map(0) : NULL;
 	do {
 		s.schedules = 0;
 		if (reduce)

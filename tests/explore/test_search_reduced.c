@@ -139,7 +139,7 @@ static bool enumerate(struct xworld *w, u32 bound, bool reduce, struct set *set)
 
 	do {
 		memset(set, 0, sizeof(*set));
-		s.shared = s.shared ? s.shared : shared_map();
+		s.shared = s.shared ? s.shared : shared_map(1000);
 		shared_round(s.shared);
 		done = search_systematic(&s) == SEARCH_DONE;
 	} while (done && reduce && shared_changed(s.shared));
