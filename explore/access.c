@@ -380,6 +380,7 @@ void xworld_begin(struct xworld *w, const struct xchooser *chooser, struct xeven
 		  u32 nr_events)
 {
 	xworld_reset(w);
+	w->owes = w->marks = false;
 	w->chooser = chooser;
 	w->events = events;
 	w->nr_events = 0;

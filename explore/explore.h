@@ -218,6 +218,7 @@ enum xchoice_kind {
 	XCHOICE_MESSAGE,	/* which write a load reads; 0 = the newest */
 	XCHOICE_TRANSLATION,	/* which entry a TLB gives; 0 = the current table */
 	XCHOICE_ALLOC,		/* 0 = it works, 1 = it fails */
+	XCHOICE_UPDATE,		/* 1 = hardware has marked the entry used by now */
 	XCHOICE_NR,
 };
 

@@ -235,6 +235,7 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 		f->order = 0xff;
 		f->gen++;
 		words_end(w, t->cpu, f);
+		xupdates_forget(w, (u32)pfn + i);
 		if (order || c->nr_pool == XMAX_POOL)
 			w->a->free[w->a->nr_free++] = (u16)(pfn + i);
 		else

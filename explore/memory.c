@@ -205,14 +205,16 @@ void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep
 		xstep_add(s, XOBJ_TLB, i, false);
 }
 
-void xmem_drain_footprint(const struct xworld *w, u32 cpu, u32 i, struct xstep *s)
+void xmem_drain_footprint(struct xworld *w, u32 cpu, u32 i, struct xstep *s)
 {
 	const struct xstore *st = &w->a->cpu[cpu].sb[i];
 
-	if (st->kind == XSTORE_UNLOCK)
+	if (st->kind == XSTORE_UNLOCK) {
 		xstep_add(s, XOBJ_LOCK, st->off / 8, true);
-	else
-		xmem_store_footprint(w, st->handler ? XNOBODY : cpu, st->off, s);
+		return;
+	}
+	xmem_store_footprint(w, st->handler ? XNOBODY : cpu, st->off, s);
+	xupdates_footprint(w, st->off, s);
 }
 
 /*
@@ -258,6 +260,8 @@ static void perform(struct xworld *w, u32 cpu, const struct xstore *st)
 			 w->a->frame[st->frame].died_step);
 		return;
 	}
+	if (st->kind == XSTORE_WORD)
+		xupdates_before(w, st->off, true);
 	if (unlikely(w->events))
 		xev(w, XAGENT_DRAIN, cpu, cpu, st->site, "store %s 0x%llx -> 0x%llx is visible",
 		    xname_word(w, st->off, name),
@@ -342,6 +346,17 @@ static void check_alive(struct xworld *w, struct xthr *t, u32 off, bool write)
 		 w->a->frame[frame].died_cpu, w->a->frame[frame].died_step);
 }
 
+static void describe_load(struct xworld *w, struct xthr *t)
+{
+	u32 off = (u32)t->describe.a;
+
+	xstep_clear(&t->step);
+	xstep_load(&t->step, t->cpu, off);
+	if (xcpu_of(w, t)->irq_depth)
+		xstep_own(w, &t->step, t->cpu, off, false);
+	xupdates_footprint(w, off, &t->step);
+}
+
 u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -357,9 +372,9 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	xskip(w, site);
 	/* Its own store, if one waits, may have drained and been overwritten by then. */
 	xstep_begin(t, site, MACH_SITE_LOAD);
-	xstep_load(&t->step, t->cpu, off);
-	if (xcpu_of(w, t)->irq_depth)
-		xstep_own(w, &t->step, t->cpu, off, false);
+	xstep_describe(w, t, describe_load, off, 0);
+	if (!xframe_of(w, off))
+		t->describe.fn = NULL;
 	/* An acquire does not take it from the buffer. */
 	if (w->weak && order != MACH_RELAXED && xmem_forward(w, t->cpu, off))
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
@@ -368,6 +383,8 @@ u64 xload(const void *addr, u32 size, u32 order, const struct mach_site *site)
 	check_alive(w, t, off, false);
 	adopt_plain(w, t->cpu, off, site);
 	fwd = xmem_forward(w, t->cpu, off);
+	if (!fwd)
+		xupdates_before(w, off, false);
 	if (fwd) {
 		val = fwd->val;
 	} else if (!w->weak) {
@@ -397,6 +414,14 @@ void xpark_store(struct xworld *w, struct xthr *t, u32 off, const struct mach_si
 	xpark_buffer(w, t, XWHY_STEP, XNEED_ROOM);
 }
 
+/* b: the CPU to whom the store is no news. */
+static void describe_store(struct xworld *w, struct xthr *t)
+{
+	xstep_clear(&t->step);
+	xmem_store_footprint(w, t->describe.b, (u32)t->describe.a, &t->step);
+	xupdates_footprint(w, (u32)t->describe.a, &t->step);
+}
+
 void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -409,6 +434,7 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 	};
 	char name[64];
 	bool now, release = order != MACH_RELAXED;
+	u32 ts;
 
 	if (unlikely(w->booting)) {
 		xmem_append(w, t->cpu, off, size, st.val, site);
@@ -420,14 +446,17 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 	now = w->weak && (!w->overtake || release);
 	if (now) {
 		xstep_begin(t, site, MACH_SITE_STORE);
-		xmem_store_footprint(w, t->cpu, off, &t->step);
+		xstep_describe(w, t, describe_store, off, t->cpu);
+		if (!xframe_of(w, off))
+			t->describe.fn = NULL;
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	} else {
 		xpark_store(w, t, off, site, MACH_SITE_STORE);
 	}
 	if (now && release) {
-		xweak_stored(w, t->cpu, off, xmem_append(w, t->cpu, off, size, st.val, site),
-			     0, true);
+		xupdates_before(w, off, true);
+		ts = xmem_append(w, t->cpu, off, size, st.val, site);
+		xweak_stored(w, t->cpu, off, ts, 0, true);
 	} else {
 		xmem_store(w, t->cpu, &st);
 	}
@@ -472,6 +501,48 @@ static void rmw_weak(struct xworld *w, u32 cpu, u32 off, u32 size, u64 new, bool
 		xweak_fence(w, cpu, MACH_SMP_MB);
 }
 
+static void describe_rmw(struct xworld *w, struct xthr *t)
+{
+	u32 off = (u32)t->describe.a;
+
+	describe_store(w, t);
+	xstep_load(&t->step, t->cpu, off);
+	xstep_own(w, &t->step, t->cpu, off, true);
+}
+
+struct rmw {
+	u32 op, size;
+	u64 arg, expected;
+	u64 old, new;
+	bool write;
+};
+
+static void rmw_read(struct xworld *w, u32 off, struct rmw *r)
+{
+	u64 mask = r->size == 4 ? 0xffffffffULL : ~0ULL;
+
+	r->old = xmem_read(w, off, r->size);
+	r->new = rmw_new(r->op, r->old, r->arg, r->expected & mask, &r->write) & mask;
+}
+
+/*
+ * What it reads and would write, with the hardware updates before it. These may make one
+ * write that would not have, or the other way round.
+ */
+static void rmw_values(struct xworld *w, u32 off, struct rmw *r)
+{
+	bool write;
+
+	rmw_read(w, off, r);
+	write = r->write;
+	xupdates_before(w, off, write);
+	rmw_read(w, off, r);
+	if (write || !r->write)
+		return;
+	xupdates_before(w, off, true);
+	rmw_read(w, off, r);
+}
+
 u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	 const struct mach_site *site)
 {
@@ -479,22 +550,21 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
 	u32 off = xoff(w, addr);
-	u64 old, new, mask = size == 4 ? 0xffffffffULL : ~0ULL;
+	struct rmw r = { .op = op, .size = size, .arg = arg, .expected = expected };
 	char name[64];
-	bool write, skip;
+	bool skip;
 
 	if (unlikely(w->booting)) {
-		old = xmem_read(w, off, size);
-		new = rmw_new(op, old, arg, expected & mask, &write) & mask;
-		if (write)
-			xmem_append(w, t->cpu, off, size, new, site);
-		return old;
+		rmw_read(w, off, &r);
+		if (r.write)
+			xmem_append(w, t->cpu, off, size, r.new, site);
+		return r.old;
 	}
 	skip = xskip(w, site);
 	xstep_begin(t, site, MACH_SITE_RMW);
-	xmem_store_footprint(w, xcpu_of(w, t)->irq_depth ? XNOBODY : t->cpu, off, &t->step);
-	xstep_load(&t->step, t->cpu, off);
-	xstep_own(w, &t->step, t->cpu, off, true);
+	xstep_describe(w, t, describe_rmw, off, xcpu_of(w, t)->irq_depth ? XNOBODY : t->cpu);
+	if (!xframe_of(w, off))
+		t->describe.fn = NULL;
 	if (!w->weak || order == MACH_FULL || order == MACH_RELEASE ||
 	    xmem_forward(w, t->cpu, off))
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
@@ -502,21 +572,20 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 		xpark(w, t, XWHY_STEP);
 	check_alive(w, t, off, true);
 	adopt_plain(w, t->cpu, off, site);
-	old = xmem_read(w, off, size);
-	new = rmw_new(op, old, arg, expected & mask, &write) & mask;
+	rmw_values(w, off, &r);
 	if (skip)
-		write = false;
-	xoracle_saw(w, t->cpu, off, old);
-	if (write)
+		r.write = false;
+	xoracle_saw(w, t->cpu, off, r.old);
+	if (r.write)
 		xoracle_lockset(w, t, off);
 	xev_t(w, t, site, "%s %s 0x%llx -> 0x%llx%s", skip ? "(left out)" : "atomic",
-	      xname_word(w, off, name), (unsigned long long)old,
-	      (unsigned long long)(write ? new : old), write ? "" : " (unchanged)");
+	      xname_word(w, off, name), (unsigned long long)r.old,
+	      (unsigned long long)(r.write ? r.new : r.old), r.write ? "" : " (unchanged)");
 	if (w->weak)
-		rmw_weak(w, t->cpu, off, size, new, write, order, site);
-	else if (write)
-		xmem_append(w, t->cpu, off, size, new, site);
-	return old;
+		rmw_weak(w, t->cpu, off, size, r.new, r.write, order, site);
+	else if (r.write)
+		xmem_append(w, t->cpu, off, size, r.new, site);
+	return r.old;
 }
 
 /* Fences that are nothing but a compiler barrier on x86. */

@@ -419,7 +419,10 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 	}
 }
 
-/* The walker sets A and D by a locked operation on the entry that is there. */
+/*
+ * The walker sets A and D by a locked operation on the entry that is there; with arm64's
+ * hafdbs, perhaps later.
+ */
 static void update_entry(struct xworld *w, struct access *acc, struct xtranslation *o)
 {
 	struct xhop *hop = &o->path.hop[o->path.n - 1];
@@ -427,7 +430,7 @@ static void update_entry(struct xworld *w, struct access *acc, struct xtranslati
 	char name[64];
 	u32 ts;
 
-	if (val == hop->val)
+	if (val == hop->val || xupdate_owe(w, acc->use.cpu, hop->off, acc->write))
 		return;
 	xev_t(w, acc->t, acc->write ? &user_store : &user_load,
 	      "the walker marks %s used: 0x%llx -> 0x%llx", xname_word(w, hop->off, name),

@@ -13,9 +13,8 @@
  *		 that is no longer loaded stays, under its ASID, until an
  *		 invalidation completes after the root was replaced.
  *
- * With hafdbs, hardware sets AF and the dirty state together with the access; that it
- * does so earlier or later, and AF with no access at all, litmus tests explore
- * (access.c), C code does not yet. No user entry is global; contiguous hints are ignored.
+ * With hafdbs, hardware sets AF and the dirty state with the access or later, and AF with
+ * no access at all: update.c for C code, access.c for litmus tests. No user entry is global; contiguous hints are ignored.
  */
 #include "world.h"
 
@@ -31,6 +30,7 @@
 static void init(struct xworld *w)
 {
 	w->nr_levels = w->page_shift == 12 ? 4 : 3;
+	w->owes = w->marks = w->features & XFEAT_HAFDBS;
 }
 
 static void decode_leaf(const struct xworld *w, u64 val, u32 height, struct xpte *p)

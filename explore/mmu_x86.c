@@ -31,6 +31,7 @@
 static void init(struct xworld *w)
 {
 	w->nr_levels = 4;
+	w->marks = true;
 }
 
 static void decode(const struct xworld *w, u64 val, u32 height, struct xpte *p)

@@ -505,7 +505,7 @@ void xweak_complete(struct xworld *w, u32 cpu, bool local)
 }
 
 /* What k's completion makes visible. */
-static void held_footprint(const struct xworld *w, const struct xtlbi *k, struct xstep *s)
+static void held_footprint(struct xworld *w, const struct xtlbi *k, struct xstep *s)
 {
 	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++) {
 		if (k->local && cpu != k->cpu)
@@ -516,12 +516,31 @@ static void held_footprint(const struct xworld *w, const struct xtlbi *k, struct
 	}
 }
 
-/* Of a fence that completes invalidations. */
+static bool completes_any(const struct xworld *w, u32 cpu, u32 kind)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (completes(kind, cpu, &w->a->tlbi[i]))
+			return true;
+	return false;
+}
+
+/* It waits for hardware updates that the CPU owes. */
+static bool settles(u32 kind)
+{
+	return kind == MACH_DSB_ISH || kind == MACH_DSB_NSH;
+}
+
+/* Of a fence that completes invalidations, or makes hardware updates. */
 static void describe_fence(struct xworld *w, struct xthr *t)
 {
 	u32 kind = (u32)t->describe.a;
+	const struct xcpu *c = xcpu_of(w, t);
 
 	xstep_clear(&t->step);
+	for (u32 i = 0; i < c->nr_owed && settles(kind); i++)
+		xmem_store_footprint(w, XNOBODY, c->owed[i].off, &t->step);
+	if (!completes_any(w, t->cpu, kind))
+		return;
 	xstep_add(&t->step, XOBJ_BCAST, 0, true);
 	xstep_order(w, &t->step);
 	for (u32 i = 0; i < w->nr_cpus; i++)
@@ -534,17 +553,19 @@ static void describe_fence(struct xworld *w, struct xthr *t)
 void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
 		      const struct mach_site *site)
 {
-	bool drains = orders_stores(kind) && xcpu_of(w, t)->nr_sb, done = false;
+	bool drains = orders_stores(kind) && xcpu_of(w, t)->nr_sb;
+	bool done = completes_any(w, t->cpu, kind);
+	bool owes = settles(kind) && xcpu_of(w, t)->nr_owed;
 
-	for (u32 i = 0; i < w->a->nr_tlbi && !done; i++)
-		done = completes(kind, t->cpu, &w->a->tlbi[i]);
-	if (drains || done) {
+	if (drains || done || owes) {
 		xstep_begin(t, site, MACH_SITE_FENCE);
-		if (done)
+		if (done || owes)
 			xstep_describe(w, t, describe_fence, kind, 0);
 		xpark_buffer(w, t, XWHY_STEP, orders_stores(kind) ? XNEED_EMPTY :
 								    XNEED_NONE);
 	}
+	if (owes)
+		xupdates_settle(w, t->cpu);
 	xweak_fence(w, t->cpu, kind);
 	if (kind == MACH_EIEIO || kind == MACH_TLBSYNC)
 		advance_stage(w, t->cpu, kind);

@@ -572,6 +572,8 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 	result->steps = w->a->step;
 	if (!w->stop && w->a->nr_threads_left)
 		xoracle_deadlock(w);
+	for (u32 cpu = 0; cpu < w->nr_cpus && !w->stop; cpu++)
+		xupdates_settle(w, cpu);
 	if (!w->stop) {
 		/* Before final, whose steps are nobody's choice. */
 		result->state_hash = xhash_state(w);

@@ -8,6 +8,7 @@
  *	memory.c	shared words: messages, store buffers, views
  *	mmu.c		page-table walks over all that caches may hold; user accesses
  *	mmu_x86.c mmu_arm64.c mmu_power.c	entries and invalidations
+ *	update.c	hardware updates of entries, apart from accesses
  *	frames.c	page frames and the core's objects
  *	oracle.c oracle_data.c	the rules
  *	hash.c		terminal states; event.c the story's raw lines
@@ -140,6 +141,7 @@ struct xword {
 	u8 unseen;		/* CPUs that have not read the D that hardware set */
 	u8 writer;		/* CPU + 1, XWRITERS: several, 0: none */
 	u8 hooks;		/* its frame's, when writer was set */
+	u8 marked;		/* hardware has set A in it with no access */
 	u8 nr_lockset;
 	u32 lockset[XLOCKSET];	/* locks that all writers had */
 	/* Weak memory, per CPU: reference/arm64-mmu-model.md's coh and fwd. */
@@ -253,6 +255,12 @@ struct xupdate {
 	u16 msg;		/* the message that it replaces, and no other */
 };
 
+/* Of C code's access: hardware has yet to mark the entry used; update.c. */
+struct xowed {
+	u32 off;
+	u8 write;		/* dirty, too */
+};
+
 /* What happened to a CPU's translations; x86 and local operations. */
 enum xlog_kind {
 	XLOG_ROOT,		/* loaded: root, ctx */
@@ -330,8 +338,9 @@ struct xcpu {
 	u16 root_gen;
 	u8 loaded;
 	u32 nr_log;
-	u8 nr_deferred, nr_early;
+	u8 nr_deferred, nr_early, nr_owed;
 	struct xupdate deferred[XMAX_UPDATES], early[XMAX_UPDATES];
+	struct xowed owed[XMAX_UPDATES];
 	u64 heap;		/* next free byte of its region, arena offset */
 	u16 nr_pool;		/* free frames that it may take unasked */
 	u16 pool[XMAX_POOL];
@@ -485,6 +494,8 @@ struct xworld {
 	u32 bits[TLBLAB_MAX_PT_LEVELS];		/* of the index, by height */
 	u32 shift[TLBLAB_MAX_PT_LEVELS + 1];
 	bool refetch;		/* hardware reads an entry again before it refuses */
+	bool owes;		/* it may mark an entry used later than the access, */
+	bool marks;		/* and accessed with no access */
 	u64 memory_bytes;
 	char *phys;
 	void *core_root;
@@ -748,7 +759,7 @@ void xmem_drain_one(struct xworld *w, u32 cpu, u32 i);
 /* Which buffered store of a lane may go next: its index, or XMAX_SB. */
 u32 xmem_drainable(const struct xworld *w, u32 cpu, u32 lane);
 /* What a drain of the buffer touches. */
-void xmem_drain_footprint(const struct xworld *w, u32 cpu, u32 i, struct xstep *s);
+void xmem_drain_footprint(struct xworld *w, u32 cpu, u32 i, struct xstep *s);
 void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep *s);
 
 /* ---- weak.c: views; nothing happens on x86 ---- */
@@ -928,7 +939,10 @@ bool xaccess(struct xworld *w, struct xaccess *a);
 /* Must cpu's store buffer drain first, in part or as a whole? */
 bool xaccess_waits(const struct xworld *w, const struct xaccess *a);
 
-/* Start over, at the snapshot; then steps may be taken by hand, not by xworld_run(). */
+/*
+ * Start over, at the snapshot; then steps may be taken by hand, not by xworld_run(), hardware
+ * updates included.
+ */
 void xworld_begin(struct xworld *w, const struct xchooser *chooser,
 		  struct xevent *events, u32 nr_events);
 /* Before the first step: the word has this value, and a record. */
@@ -951,6 +965,19 @@ bool xupdate_deferred(struct xworld *w, u32 cpu, u32 i);
 /* Before the access: as one for a load, or for a store. */
 bool xupdate_early(struct xworld *w, u32 cpu, u32 off, bool write);
 bool xupdate_spontaneous(struct xworld *w, u32 off);
+
+/* ---- update.c: hardware updates of entries, apart from C code's accesses ---- */
+
+/* cpu's access needs the entry marked. False: it is to be marked at once. */
+bool xupdate_owe(struct xworld *w, u32 cpu, u32 off, bool write);
+/* The kernel is about to read the word, or to overwrite it: what comes before, which asks. */
+void xupdates_before(struct xworld *w, u32 off, bool overwrite);
+/* What xupdates_before() may do to the word. */
+void xupdates_footprint(struct xworld *w, u32 off, struct xstep *s);
+/* All that cpu owes is done: a DSB of all. */
+void xupdates_settle(struct xworld *w, u32 cpu);
+/* The frame is freed. */
+void xupdates_forget(struct xworld *w, u32 frame);
 
 /* ---- frames.c ---- */
 

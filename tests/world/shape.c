@@ -34,6 +34,32 @@ u64 shape_page_entry(u64 frame, bool write)
 	return frame << 12 | 0xf43 | (write ? 0 : 0x80);
 }
 
+#define X86_A 0x20ULL
+#define X86_D 0x40ULL
+#define ARM_RDONLY 0x80ULL
+#define ARM_AF 0x400ULL
+#define ARM_DBM (1ULL << 51)
+
+bool shape_dirty(u64 entry)
+{
+	return shape_arch == XARCH_X86 ? entry & X86_D : entry && !(entry & ARM_RDONLY);
+}
+
+bool shape_accessed(u64 entry)
+{
+	return entry & (shape_arch == XARCH_X86 ? X86_A : ARM_AF);
+}
+
+u64 shape_mkold(u64 entry)
+{
+	return entry & ~(shape_arch == XARCH_X86 ? X86_A : ARM_AF);
+}
+
+static u64 mkclean(u64 entry)
+{
+	return shape_arch == XARCH_X86 ? entry & ~X86_D : entry | ARM_RDONLY | ARM_DBM;
+}
+
 u64 shape_load(u64 va)
 {
 	u64 val;
@@ -59,6 +85,15 @@ static void load_root(void *info)
 		mach_arm64_write_ttbr0(v->pgd << 12 | 1ULL << 48);
 }
 
+static u64 first_entry(void)
+{
+	u64 entry = shape_page_entry(v->old, true);
+
+	if (shape->clean)
+		entry = mkclean(entry);
+	return shape->not_accessed ? shape_mkold(entry) : entry;
+}
+
 static void make_tables(void)
 {
 	u64 all = ~0ULL;
@@ -73,7 +108,7 @@ static void make_tables(void)
 	mach_store(shape_entry(v->pgd, 0), shape_table_entry(v->pud), MACH_RELAXED);
 	mach_store(shape_entry(v->pud, 1), shape_table_entry(v->pmd), MACH_RELAXED);
 	mach_store(shape_entry(v->pmd, 1), shape_table_entry(v->pte), MACH_RELAXED);
-	mach_store(shape_entry(v->pte, 1), shape_page_entry(v->old, true), MACH_RELAXED);
+	mach_store(shape_entry(v->pte, 1), first_entry(), MACH_RELAXED);
 	mach_store(shape_entry(v->pte2, 1), shape_page_entry(v->new, true), MACH_RELAXED);
 	mach_store(shape_entry(v->old, 0), 1ULL, MACH_RELAXED);
 	mach_store(shape_entry(v->new, 0), 2ULL, MACH_RELAXED);
@@ -134,9 +169,12 @@ struct xworld *shape_world(const struct shape *s)
 	static const char *const features[][2] = {
 		{ "arm64.ttl", "on" }, { NULL, NULL },
 	};
+	static const char *const updates[][2] = {
+		{ "arm64.ttl", "on" }, { "arm64.hafdbs", "on" }, { NULL, NULL },
+	};
 	struct xprogram p = {
 		.name = "shape", .arch = s->arch, .nr_cpus = 1, .init = init, .final = final,
-		.features = features,
+		.features = s->clean || s->not_accessed ? updates : features,
 	};
 	struct xworld *w;
 	char error[200];

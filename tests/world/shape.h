@@ -25,6 +25,8 @@ struct shape {
 	enum xarch arch;
 	bool in_order;		/* stores do not overtake */
 	bool tables;		/* VA maps frame old, through pgd ... pte */
+	/* Its entry as hardware updates find it (arm64: hafdbs): writable and clean; not accessed. */
+	bool clean, not_accessed;
 	bool last_words;	/* the outcome is what x and y are at the end */
 	u32 bound;		/* preemptions; 0: any */
 	void (*thread[XMAX_THREADS])(void);
@@ -52,6 +54,10 @@ bool shape_saw(const struct seen *seen, u32 out);
 u64 *shape_entry(u64 frame, u32 index);
 u64 shape_table_entry(u64 frame);
 u64 shape_page_entry(u64 frame, bool write);
+/* Has hardware, or who made it, set these in an entry? */
+bool shape_dirty(u64 entry);
+bool shape_accessed(u64 entry);
+u64 shape_mkold(u64 entry);
 /* A user load: the value, or 9 for a fault. */
 u64 shape_load(u64 va);
 

@@ -118,6 +118,59 @@ static void use(void)
 	mach_env()->ops->user_access(SHAPE_VA, true, &val);
 }
 
+/* Entries that hardware updates: PTE is clean, or not accessed. */
+#define PTE shape_entry(v->pte, 1)
+
+static void look_and_clear(void)
+{
+	NOTE(mach_load(PTE, MACH_RELAXED));
+	NOTE(mach_rmw(PTE, MACH_XCHG, 0, 0, MACH_FULL));
+	SET_Y(1);
+}
+
+static void look_and_store(void)
+{
+	u64 pte = mach_load(PTE, MACH_RELAXED);
+
+	NOTE(pte);
+	SET_X(1);
+	mach_store(PTE, shape_mkold(pte), MACH_RELEASE);
+	NOTE(mach_load(PTE, MACH_RELAXED));
+}
+
+static void change(void)
+{
+	u64 pte = mach_load(PTE, MACH_RELAXED);
+
+	NOTE(mach_rmw(PTE, MACH_CMPXCHG, shape_mkold(pte), pte, MACH_RELAXED));
+	NOTE(X);
+	NOTE(mach_load(PTE, MACH_ACQUIRE));
+}
+
+static void write_and_fence(void)
+{
+	u64 val = 6;
+
+	mach_env()->ops->user_access(SHAPE_VA, true, &val);
+	NOTE(Y);
+	mach_fence(shape_arch == XARCH_ARM64 ? MACH_DSB_ISH : MACH_SMP_MB);
+	NOTE(mach_load(PTE, MACH_RELAXED));
+}
+
+static void unhook(void)
+{
+	NOTE(Y);
+	mach_store(shape_entry(v->pmd, 1), 0, MACH_RELEASE);
+	NOTE(X);
+}
+
+static void look_pte(void)
+{
+	SET_X(1);
+	NOTE(mach_load(PTE, MACH_RELAXED));
+	SET_Y(1);
+}
+
 /* ---- sets of states ---- */
 
 #define MAX_STATES 4096
@@ -187,26 +240,38 @@ static void compare(const struct shape *shape, const char *name)
 		assert_true(has(&all, some.hash[i]));
 }
 
+enum { TABLES = 1, ARM_ONLY = 2, CLEAN = 4, OLD = 8 };
+
 static const struct {
 	const char *name;
-	void (*t0)(void), (*t1)(void), (*t2)(void);
-	bool tables, arm_only;
+	void (*t0)(void), (*t1)(void);
+	u32 flags;
 } programs[] = {
-	{ "sb", sb0, sb1, NULL, false, false },
-	{ "mp", mp0, mp1, NULL, false, false },
-	{ "own", own, own, NULL, false, false },
-	{ "own-sb", own, sb1, NULL, false, false },
-	{ "fenced", fenced, sb1, NULL, false, false },
-	{ "atomic", atomic, atomic, NULL, false, false },
-	{ "atomic-mp", atomic, mp1, NULL, false, false },
-	{ "locked", locked, locked, NULL, false, false },
-	{ "locked-mp", locked, mp0, NULL, false, false },
-	{ "ipi", send, taker, NULL, false, false },
-	{ "ipi-own", send, own, NULL, false, false },
-	{ "wake", sleeper, waker, NULL, false, false },
-	{ "frames", allocate, allocate, NULL, false, false },
-	{ "remap", remap, use, NULL, true, false },
-	{ "unmap", unmap, use, NULL, true, true },
+	{ "sb", sb0, sb1, 0 },
+	{ "mp", mp0, mp1, 0 },
+	{ "own", own, own, 0 },
+	{ "own-sb", own, sb1, 0 },
+	{ "fenced", fenced, sb1, 0 },
+	{ "atomic", atomic, atomic, 0 },
+	{ "atomic-mp", atomic, mp1, 0 },
+	{ "locked", locked, locked, 0 },
+	{ "locked-mp", locked, mp0, 0 },
+	{ "ipi", send, taker, 0 },
+	{ "ipi-own", send, own, 0 },
+	{ "wake", sleeper, waker, 0 },
+	{ "frames", allocate, allocate, 0 },
+	{ "remap", remap, use, TABLES },
+	{ "unmap", unmap, use, TABLES | ARM_ONLY },
+	{ "clean-clear", look_and_clear, write_and_fence, TABLES | CLEAN },
+	{ "clean-use", look_and_clear, use, TABLES | CLEAN },
+	{ "clean-change", change, write_and_fence, TABLES | CLEAN },
+	{ "clean-store", look_and_store, use, TABLES | CLEAN },
+	{ "old-clear", look_and_clear, use, TABLES | OLD },
+	{ "old-change", change, write_and_fence, TABLES | CLEAN | OLD },
+	{ "old-store", look_and_store, mp1, TABLES | OLD },
+	{ "old-unhook", unhook, look_pte, TABLES | OLD },
+	{ "old-look", look_pte, unhook, TABLES | OLD },
+	{ "old-both", change, look_and_clear, TABLES | OLD },
 };
 
 static void test_same_states(void **state)
@@ -214,14 +279,16 @@ static void test_same_states(void **state)
 	(void)state;
 	for (u32 i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		for (u32 arch = XARCH_X86; arch <= XARCH_POWERPC; arch++) {
+			u32 flags = programs[i].flags;
 			struct shape s = {
-				.arch = (enum xarch)arch, .tables = programs[i].tables,
-				.thread = { programs[i].t0, programs[i].t1, programs[i].t2 },
+				.arch = (enum xarch)arch, .tables = flags & TABLES,
+				.clean = flags & CLEAN, .not_accessed = flags & OLD,
+				.thread = { programs[i].t0, programs[i].t1 },
 			};
 
 			/* The tables here are x86's and arm64's. */
 			if ((s.tables && arch == XARCH_POWERPC) ||
-			    (programs[i].arm_only && arch != XARCH_ARM64))
+			    ((flags & ARM_ONLY) && arch != XARCH_ARM64))
 				continue;
 			compare(&s, programs[i].name);
 		}
