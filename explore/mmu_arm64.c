@@ -133,6 +133,9 @@ static bool survives(const struct xworld *w, const struct xtlbi *k, const struct
 	if (!applies(w, k, use, path, i) || !drops(w, k, use, path, i) ||
 	    path->hop[i].tw > k->t)
 		return true;
+	/* POWER9: from the ERAT, which holds whole translations, and longer than any view. */
+	if (use->leaf && (k->missed >> use->cpu & 1) && !k->erat)
+		return true;
 	if (rv >= k->d && xlaw(w, XLAW_TLBI_WALK))
 		return false;
 	if (k->cpu == use->cpu && xlaw(w, XLAW_OWN_ACCESS))

@@ -15,7 +15,16 @@
  *
  * The root comes from the process table when a PID is loaded and is not cached
  * beyond that. Not modelled: the ERAT as a level of its own (slbia does nothing),
- * the errata of POWER9, nest MMUs, H_RPT_INVALIDATE.
+ * nest MMUs, H_RPT_INVALIDATE.
+ *
+ * Errata of POWER9, by what the fixes say (Linux 047e6575aec7, a5d4b5891c2f); the CPUs here
+ * are threads of one core:
+ *
+ *	ERAT	a tlbie and another thread's mtpid meet, before the tlbie is complete: the
+ *		ERATs of all threads but that one may keep the translation. A tlbie for
+ *		PID 0, after a ptesync, is heard by all and empties them.
+ *	store	tlbsync and ptesync do not wait for stores that other threads have translated
+ *	queue	by what the tlbie dropped. Another tlbie for the PID, after a ptesync, waits.
  */
 #include "world.h"
 
@@ -102,6 +111,30 @@ static bool merge(struct xworld *w, const struct xtlbi *k)
 	return true;
 }
 
+/* POWER9's errata: what a tlbie for ctx does for earlier ones, if a ptesync lies between. */
+static void make_up(struct xworld *w, u32 cpu, u32 ctx)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++) {
+		struct xtlbi *k = &w->a->tlbi[i];
+
+		if (k->cpu != cpu || k->d || k->local || !k->synced)
+			continue;
+		k->erat |= !ctx;
+		k->again |= ctx == k->ctx;
+	}
+}
+
+/* The erratum of the ERAT: cpu's mtpid comes while tlbies are under way. */
+static void miss_erats(struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++) {
+		struct xtlbi *k = &w->a->tlbi[i];
+
+		if (!k->d && !k->local && k->cpu != cpu && k->ctx)
+			k->missed |= (u8)~(1U << cpu);
+	}
+}
+
 static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool local)
 {
 	const struct xviews *v = &xcpu_of(w, t)->v;
@@ -133,7 +166,11 @@ static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool l
 		xev_t(w, t, t->step.site, "tlbie%s RIC=%u 0x%llx-0x%llx pid %d",
 		      local ? "l" : "", RIC(c), (unsigned long long)k.start,
 		      (unsigned long long)k.last, (int)k.ctx);
-	if (!w->booting && !merge(w, &k))
+	if (w->booting)
+		return;
+	if (!local)
+		make_up(w, t->cpu, k.ctx);
+	if (!merge(w, &k))
 		xtlbi_add(w, &k);
 }
 
@@ -144,6 +181,8 @@ static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
 	XASSERT(pid < w->a->prtb_entries && at < w->memory_bytes);
 	word = xmem_read(w, XFRAMES_AT + (u32)at, 8);
 	xev_t(w, t, t->step.site, "PID = %u", pid);
+	if (w->features & XFEAT_ERAT_BUG)
+		miss_erats(w, t->cpu);
 	xmmu_load_root(w, t->cpu, word & PPC_BASE, pid, false);
 }
 
@@ -168,10 +207,15 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 
 static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
 {
-	(void)w;
-	if (op != MACH_PPC_PID)
+	/* A tlbie does nothing before its ptesync, but for the erratum. */
+	bool erat_bug = w->features & XFEAT_ERAT_BUG;
+
+	if (op != MACH_PPC_PID && !(op == MACH_PPC_TLBIE && erat_bug))
 		return false;
-	xstep_add(s, XOBJ_TLB, cpu, true);
+	if (erat_bug)
+		xstep_add(s, XOBJ_BCAST, 0, true);
+	if (op == MACH_PPC_PID)
+		xstep_add(s, XOBJ_TLB, cpu, true);
 	return true;
 }
 

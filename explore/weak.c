@@ -412,8 +412,11 @@ static void advance_stage(struct xworld *w, u32 cpu, u32 kind)
 	for (u32 i = 0; i < w->a->nr_tlbi; i++) {
 		struct xtlbi *k = &w->a->tlbi[i];
 
-		if (k->cpu == cpu && !k->d && k->stage == from)
+		if (k->cpu != cpu || k->d)
+			continue;
+		if (k->stage == from)
 			k->stage++;
+		k->synced |= kind == MACH_PTESYNC;
 	}
 }
 
@@ -424,6 +427,8 @@ static void advance_stage(struct xworld *w, u32 cpu, u32 kind)
 static bool holds_up(const struct xworld *w, const struct xtlbi *k, u32 cpu, u32 i)
 {
 	if ((k->local && cpu != k->cpu) || !xlaw(w, XLAW_STORE_VIEW))
+		return false;
+	if ((w->features & XFEAT_STQ_BUG) && cpu != k->cpu && !k->again)
 		return false;
 	return xtlbi_drops_store(w, k, cpu, &w->a->cpu[cpu].sb[i]);
 }
@@ -567,8 +572,7 @@ void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,
 	if (owes)
 		xupdates_settle(w, t->cpu);
 	xweak_fence(w, t->cpu, kind);
-	if (kind == MACH_EIEIO || kind == MACH_TLBSYNC)
-		advance_stage(w, t->cpu, kind);
 	if (done)
 		complete(w, t->cpu, kind);
+	advance_stage(w, t->cpu, kind);
 }

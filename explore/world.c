@@ -397,7 +397,9 @@ static const char *setup(struct xworld *w)
 	w->features = feature(p, "arm64.hafdbs") * XFEAT_HAFDBS |
 		      feature(p, "arm64.ttl") * XFEAT_TTL |
 		      feature(p, "arm64.tlbirange") * XFEAT_TLBIRANGE |
-		      feature(p, "powerpc.isa31") * XFEAT_ISA31;
+		      feature(p, "powerpc.isa31") * XFEAT_ISA31 |
+		      feature(p, "powerpc.erat_bug") * XFEAT_ERAT_BUG |
+		      feature(p, "powerpc.stq_bug") * XFEAT_STQ_BUG;
 	w->ha = w->hd = w->features & XFEAT_HAFDBS ? ~0U : 0;
 	for (u32 i = 0; i < TLBLAB_MAX_PT_LEVELS; i++)
 		w->bits[i] = w->page_shift - 3;

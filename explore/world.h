@@ -286,6 +286,10 @@ struct xtlbi {
 	u8 cpu;
 	u8 local;
 	u8 stage;		/* POWER: 1 after eieio, 2 after tlbsync */
+	/* With POWER9's errata: */
+	u8 missed;		/* bit per CPU: its ERAT may keep what k drops */
+	u8 synced;		/* a ptesync came after it, */
+	u8 erat, again;		/* and then a tlbie of PID 0; one of its own PID */
 	u8 tlb, walk;		/* drops leaves; walk-cache entries */
 	s8 height;		/* hint: leaves of that height only; -1: all */
 	u64 start, last;	/* addresses */
@@ -536,6 +540,8 @@ struct xworld {
 #define XFEAT_TTL	0x2
 #define XFEAT_TLBIRANGE	0x4
 #define XFEAT_ISA31	0x8
+#define XFEAT_ERAT_BUG	0x10	/* POWER9's errata: mmu_power.c */
+#define XFEAT_STQ_BUG	0x20
 
 /* At the base of each stack, in front of what the seam shows. */
 struct xstack {
