@@ -110,6 +110,7 @@ struct xprogram {
 	const char *(*op_text)(void *arg, u32 thread, u32 op);
 	bool check_leaks;		/* LEAK is checked after final */
 	bool no_conflict;		/* CONFLICT is not checked (litmus tests) */
+	const struct mach_site *skip;	/* xworld_skip_site() from init on (mutation) */
 	struct xmem mem[XMAX_MEM];
 };
 

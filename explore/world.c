@@ -473,6 +473,7 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 		why = map_arena(w);
 	if (!why) {
 		boot(w);
+		w->skip = program->skip;
 		if (!result.detail[0])
 			run_init(w);
 		if (result.detail[0])
