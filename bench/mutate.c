@@ -3,7 +3,7 @@
  * Mutation of our own core: leave out each fence, invalidation, lock, interrupt
  * section, IPI and atomic of core/ in turn, and see whether a scenario notices.
  *
- *	mutate [-b SECONDS] [-j JOBS] [-s SCENARIO]... [-H FILE] [-o FILE] [-nv] [SITE...]
+ *	mutate [-b SECONDS] [-j JOBS] [-s NAME]... [-H FILE] [-o FILE] [-nv] [SITE...]
  *
  * Every scenario of scenarios/ that expects `pass` is a case, once per architecture and
  * set of knobs. A site counts as caught if any case ends in a violation without it on any
@@ -413,8 +413,8 @@ static u32 copies_reached(const struct mutant_case *c, const struct source_site 
 }
 
 /*
- * The same search with nothing left out: is that clean? What is wrong with the case as it is (a step
- * limit that is too low, say), and was not met when it ran first, must not count.
+ * The same search with nothing left out: is that clean? What is wrong with the case as it is
+ * (a step limit that is too low, say), and was not met when it ran first, must not count.
  */
 static bool control(u32 nr, const struct stage *s, double seconds)
 {
@@ -683,6 +683,11 @@ static void report(FILE *f)
 		"| more that change nothing (tests/mutate/equivalent.txt) | %u |\n",
 		nr_cases - t.left_out, t.total, t.caught,
 		t.total ? 100 * t.caught / t.total : 0, t.missed, t.unreached, t.equivalent);
+	for (u32 i = 0; i < nr_cases; i++)
+		if (cases[i].left_out)
+			fprintf(f, "\nLeft out, not clean as it is: %s on %s, expectation %u.\n",
+				cases[i].sc->name, cases[i].core->module->arch,
+				cases[i].nr_expect + 1);
 	print_fate(f, FATE_MISSED, false, "Reached, and not caught by any scenario");
 	print_fate(f, FATE_UNREACHED, false, "Not reached by any scenario");
 	print_fate(f, FATE_CRASHED, false, "Caught by a crash of the machine");
