@@ -680,6 +680,19 @@ static void user_run(u64 ps)
 	(void)ps;
 }
 
+/* One node; and who runs where is the scenario's. */
+static u32 cpu_node(u32 cpu)
+{
+	(void)cpu;
+	return 0;
+}
+
+static void migrate_thread(u32 cpu, const struct mach_site *site)
+{
+	(void)cpu;
+	(void)site;
+}
+
 static int user_chase(struct mach_chase *chase)
 {
 	u64 val;
@@ -745,5 +758,7 @@ const struct mach_ops xops = {
 	.user_run = user_run,
 	.user_wait_change = xuser_wait_change,
 	.user_chase = user_chase,
+	.cpu_node = cpu_node,
+	.migrate_thread = migrate_thread,
 	.bug = bug,
 };

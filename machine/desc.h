@@ -50,6 +50,11 @@ enum cost_kind {
 	X(IRQ_ENTRY, irq_entry)		/* entry+exit, IPI_HANDLER */           \
 	/* Translation. Account USER for hits, WALK for walks. */               \
 	X(ACCESS, access)		/* dependent load that hits L1 TLB */   \
+	/* user_sweep(), per base page; 0: as zero_page, without limit. USER. */ \
+	X(MEM_LOCAL, mem_local)	/* one CPU alone, its own node */       \
+	X(MEM_REMOTE, mem_remote)	/* ... another node */                  \
+	X(MEM_NODE, mem_node)		/* what a node's memory can serve */    \
+	X(MEM_LINK, mem_link)		/* ... of other nodes' CPUs */          \
 	X(TLB_L2, tlb_l2)		/* extra: L1 TLB miss, L2 hit */        \
 	X(WALK_BASE, walk_base)		/* extra: per walk */                   \
 	X(WALK_LEVEL, walk_level)	/* per level read, not skipped */       \

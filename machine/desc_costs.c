@@ -12,6 +12,7 @@ enum when {
 	X86,
 	ARM64,
 	POWERPC,
+	MAYBE,		/* a machine may do without */
 	SMT,		/* more than one thread per core */
 	PACKAGES,	/* more than one package */
 	PTI,		/* architectures that may switch tables at entry */
@@ -43,6 +44,10 @@ static const u8 when[NR_ALL_COSTS] = {
 	HW(LINE_SMT) = SMT,
 	HW(LINE_FAR) = PACKAGES,
 	HW(IPI_FAR) = PACKAGES,
+	HW(MEM_LOCAL) = MAYBE,
+	HW(MEM_REMOTE) = MAYBE,
+	HW(MEM_NODE) = MAYBE,
+	HW(MEM_LINK) = MAYBE,
 	HW(INVLPG) = X86,
 	HW(INVPCID) = X86,
 	HW(CR3) = X86,

@@ -298,6 +298,9 @@ struct thread {
 	bool in_block;
 	bool wake_pending;	/* woken while its stack was still in use */
 	bool anywhere;		/* affinity is not set */
+	bool placed;		/* queued where it was sent: not to be pulled away */
+	u32 move_to;		/* CPU + 1 where it goes on, once off this one */
+	u64 ran_ps, ran_seen;	/* user_sweep(): run so far, and what the core was told of */
 	struct wait *going;	/* THREAD_GOING */
 	const struct mach_site *site; /* where it waits */
 	struct thread *next;	/* runqueue; free list */
@@ -366,6 +369,7 @@ struct node_mem {
 	u64 first, end;		/* frames of this node */
 	u64 fresh;		/* those from here on were never used */
 	u32 free[32];		/* by order: frame + 1 */
+	u32 sweeps;		/* CPUs that sweep its memory: user.c */
 };
 
 struct rcu_state {
@@ -701,6 +705,7 @@ void thread_wake(u32 tid, const struct mach_site *site);
 u32 thread_create(void *task, void (*fn)(void *arg), void *arg,
 		  const u64 *affinity, const struct mach_site *site);
 void thread_exit(void) __attribute__((noreturn));
+void thread_migrate(u32 cpu, const struct mach_site *site);
 bool thread_need_resched(void);
 void thread_cond_resched(const struct mach_site *site);
 bool irq_save(const struct mach_site *site);
@@ -716,6 +721,7 @@ void fence_execute(u32 kind, const struct mach_site *site);
 u64 mem_alloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site);
 void mem_free_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
 u32 mem_frame_node(u64 pfn);
+u32 mem_cpu_node(u32 cpu);
 void mem_copy_frame(u64 to, u64 from, const struct mach_site *site);
 void *mem_kalloc(size_t size, u32 gfp, const struct mach_site *site);
 void mem_kfree(void *p, size_t size, const struct mach_site *site);
@@ -724,6 +730,8 @@ u32 cost_context(u32 ctx);
 int user_access(u64 va, bool write, u64 *val);
 void user_run(u64 ps);
 int user_chase(struct mach_chase *chase);
+int user_sweep(u64 va, u64 len, bool write);
+u64 memory_ps(struct cpu *c, u64 pa, u64 pages);
 
 /* For the test of the accounts: moves this CPU's clock and charges nobody. */
 void machine_test_uncharged(u64 ps);

@@ -265,6 +265,11 @@ void mem_free_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site
 	block_push(m, &m->node[mem_frame_node(pfn)], pfn, order, zero);
 }
 
+u32 mem_cpu_node(u32 cpu)
+{
+	return this_cpu()->m->cpu[cpu].place.node;
+}
+
 u32 mem_frame_node(u64 pfn)
 {
 	struct machine *m = this_cpu()->m;
@@ -279,10 +284,16 @@ u32 mem_frame_node(u64 pfn)
 /* Data frames have no contents; the time is a named cost. */
 void mem_copy_frame(u64 to, u64 from, const struct mach_site *site)
 {
-	struct machine *m = this_cpu()->m;
+	struct cpu *c = this_cpu();
+	struct machine *m = c->m;
+	u32 shift = m->desc->page_shift;
 
 	(void)site;
 	MACH_ASSERT(to < m->nr_frames && from < m->nr_frames);
+	/* Where sweeps have costs, copying gets its share of memory, too. */
+	if (hw_cost(m, HW_MEM_LOCAL))
+		cpu_advance(c, memory_ps(c, from << shift, 1) + memory_ps(c, to << shift, 1),
+			    MACH_ACCT_COPY);
 }
 
 u64 machine_frames_in_use(const struct machine *m)

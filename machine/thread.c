@@ -184,7 +184,7 @@ static struct thread *pull(struct cpu *c)
 			struct cpu *from = &m->cpu[i];
 			struct thread **p = &from->rq_head;
 
-			while (*p && !allowed(*p, c->id))
+			while (*p && (!allowed(*p, c->id) || (*p)->placed))
 				p = &(*p)->next;
 			if (*p && from->cur != from->idle) {
 				struct thread *t = *p;
@@ -209,10 +209,10 @@ static struct thread *pick(struct cpu *c)
 		rq_remove(c, &c->rq_head);
 		return t;
 	}
-	/* Who is preempted goes on, if there is nobody else here. */
-	if (c->cur != c->idle && c->cur->state == THREAD_PREEMPTED)
+	/* Who is preempted goes on, if there is nobody else here, and it was not sent away. */
+	if (c->cur != c->idle && !c->cur->move_to && c->cur->state == THREAD_PREEMPTED)
 		return c->cur;
-	t = pull(c);
+	t = c->cur->move_to ? NULL : pull(c);
 	return t ? t : c->idle;
 }
 
@@ -244,6 +244,14 @@ static void sched_tail(void)
 		thread_release(c->m, prev);
 		break;
 	case THREAD_PREEMPTED:
+		if (prev->move_to) {
+			struct cpu *to = &c->m->cpu[prev->move_to - 1];
+
+			prev->move_to = 0;
+			prev->placed = true;
+			activate_on(to, prev, c->clock);
+			break;
+		}
 		rq_push(c, prev, c->clock);
 		break;
 	default:
@@ -273,6 +281,7 @@ static void schedule(struct cpu *c)
 		return;
 	}
 	next->state = THREAD_RUNNING;
+	next->placed = false;
 	c->ctx_acct = MACH_ACCT_SCHED;
 	m->core->context_switch(prev->env.task, next->env.task);
 	if (next != c->idle)
@@ -308,6 +317,34 @@ void sched_tick(struct cpu *c)
 	    c->clock - c->slice_start >= c->m->desc->timeslice_us * 1000000ULL)
 		c->need_resched = true;
 	tick_start(c, c->clock);
+}
+
+/*
+ * The thread goes through the runqueue of the other CPU, where it is next. Who runs there is
+ * sent here at its next preemption point, which is now if it is in user mode.
+ */
+void thread_migrate(u32 cpu, const struct mach_site *site)
+{
+	struct thread *t = this_thread(), *other;
+	struct cpu *c = t->cpu, *to = &c->m->cpu[cpu];
+
+	(void)site;
+	MACH_ASSERT(cpu < c->m->nr_cpus);
+	cpu_sync(c);
+	other = to->cur;
+	if (to == c || !allowed(t, cpu) || c->preempt || !c->irqs_on || other->move_to)
+		return;
+	if (other != to->idle) {
+		if (!allowed(other, c->id) || other->ctx != MACH_CTX_USER)
+			return;
+		other->move_to = c->id + 1;
+		to->need_resched = true;
+		if (to->wait)
+			cpu_kick(to, to->wait, c->clock);
+	}
+	t->move_to = cpu + 1;
+	t->state = THREAD_PREEMPTED;
+	schedule(c);
 }
 
 bool thread_need_resched(void)

@@ -128,6 +128,85 @@ void user_run(u64 ps)
 	}
 }
 
+/*
+ * What pages of memory at pa take from now on: as long as this CPU alone would need, or its
+ * share of what the node's memory serves, if more CPUs are at it. Shares are as of now: whoever
+ * comes or goes meanwhile does not change them, and runs are short.
+ */
+u64 memory_ps(struct cpu *c, u64 pa, u64 pages)
+{
+	struct machine *m = c->m;
+	u32 node = mem_frame_node(pa >> m->desc->page_shift);
+	bool remote = node != c->place.node;
+	u64 alone = hw_cost(m, remote ? HW_MEM_REMOTE : HW_MEM_LOCAL) * pages;
+	u64 share = hw_cost(m, remote ? HW_MEM_LINK : HW_MEM_NODE) * pages *
+		    (m->node[node].sweeps + 1);
+
+	if (!hw_cost(m, HW_MEM_LOCAL))
+		return m->named[MACH_COST_ZERO_PAGE].ps * pages;
+	return share > alone ? share : alone;
+}
+
+/* Tell the core of ticks of its timer that have gone by, if any. */
+static void sweep_tick(struct thread *t, u64 ran_ps)
+{
+	struct machine *m = t->cpu->m;
+	u64 tick = m->desc->tick_us * 1000000ULL, ran_ms;
+
+	t->ran_ps += ran_ps;
+	if (!m->core->tick || t->ran_ps - t->ran_seen < tick)
+		return;
+	ran_ms = (t->ran_ps - t->ran_seen) / tick * tick / 1000000000ULL;
+	t->ran_seen += ran_ms * 1000000000ULL;
+	m->core->tick(t->cpu->clock / tick * tick / 1000000000ULL, ran_ms);
+}
+
+int user_sweep(u64 va, u64 len, bool write)
+{
+	struct thread *t = this_thread();
+	u64 end = va + len, left = 0, bytes = 0;
+	u32 faults = 0, node = 0;
+
+	while (va < end) {
+		struct wait w = { .acct = MACH_ACCT_USER, .irqs = true };
+		struct machine *m = t->cpu->m;
+		struct mmu_xlate x;
+		u64 node_bytes = (m->node[0].end - m->node[0].first) << m->desc->page_shift;
+		u64 start;
+		struct cpu *c;
+		int signal;
+
+		sched_preempt_point(t->cpu);
+		c = t->cpu;
+		if (!left) {
+			cpu_sync(c);
+			bytes = mmu_sweep(m->mmu, c->id, cpu_mmu_now(c), va, end, write,
+					  node_bytes, &x);
+			cpu_advance(c, x.walk_ps, MACH_ACCT_WALK);
+			if (!bytes) {
+				signal = deliver_fault(va, x.fault |
+						       (write ? MACH_FAULT_WRITE : 0));
+				if (signal)
+					return signal;
+				check_stuck(t->cpu, va, ++faults);
+				continue;
+			}
+			faults = 0;
+			left = memory_ps(c, x.pa, bytes >> m->desc->page_shift);
+			node = mem_frame_node(x.pa >> m->desc->page_shift);
+			m->node[node].sweeps++;
+		}
+		start = left;
+		left = cpu_work(c, &w, left);
+		if (!left) {
+			va += bytes;
+			m->node[node].sweeps--;
+		}
+		sweep_tick(t, start - left);
+	}
+	return MACH_SIGNAL_NONE;
+}
+
 /* The chase that c waits by, up to now. */
 void chase_bring_up(struct cpu *c, struct wait *w, u64 now)
 {

@@ -437,6 +437,12 @@ struct mach_ops {
 	u32 (*thread_create)(void *task, void (*fn)(void *arg), void *arg,
 			     const u64 *affinity, const struct mach_site *site);
 	void (*thread_exit)(void) __attribute__((noreturn));
+	/*
+	 * This thread goes on on CPU cpu, if it may run there; the thread that runs there
+	 * in user mode comes here in exchange, if it may. A suggestion: a machine that
+	 * does not place threads ignores it. [may sleep]
+	 */
+	void (*migrate_thread)(u32 cpu, const struct mach_site *site);
 	bool (*need_resched)(void);
 	void (*cond_resched)(const struct mach_site *site); /* [may sleep] */
 
@@ -481,6 +487,7 @@ struct mach_ops {
 	void (*free_frames)(u64 pfn, u32 order, u32 flags,
 			    const struct mach_site *site);
 	u32 (*frame_node)(u64 pfn);
+	u32 (*cpu_node)(u32 cpu);
 	/* Copies the contents of a frame, which accesses see, to one that is zero. */
 	void (*copy_frame)(u64 to, u64 from, const struct mach_site *site);
 	void *(*kalloc)(size_t size, u32 gfp, const struct mach_site *site);
@@ -501,6 +508,11 @@ struct mach_ops {
 	void (*user_run)(u64 ps);
 	void (*user_wait_change)(const struct mach_watch *watch, u32 n);
 	int (*user_chase)(struct mach_chase *chase);
+	/*
+	 * Read or write all bytes of [va, va + len), whole pages, at the speed of the
+	 * memory that they lie in. The timer's ticks reach core_module.tick() meanwhile.
+	 */
+	int (*user_sweep)(u64 va, u64 len, bool write);
 
 	/* The core met a state that must not be: stop everything, exit 3. */
 	void (*bug)(const char *what, const struct mach_site *site)
@@ -537,6 +549,8 @@ struct mach_ops {
 	mach_env()->ops->thread_create((task), (fn), (arg), (affinity),         \
 				       MACH_SITE(MACH_SITE_SCHED))
 #define mach_thread_exit() mach_env()->ops->thread_exit()
+#define mach_migrate_thread(cpu)                                                \
+	mach_env()->ops->migrate_thread((cpu), MACH_SITE(MACH_SITE_SCHED))
 #define mach_need_resched() mach_env()->ops->need_resched()
 #define mach_cond_resched()                                                     \
 	mach_env()->ops->cond_resched(MACH_SITE(MACH_SITE_SCHED))
@@ -561,6 +575,7 @@ struct mach_ops {
 	mach_env()->ops->free_frames((pfn), (order), (flags),                   \
 				     MACH_SITE(MACH_SITE_MEM))
 #define mach_frame_node(pfn) mach_env()->ops->frame_node(pfn)
+#define mach_cpu_node(cpu) mach_env()->ops->cpu_node(cpu)
 #define mach_copy_frame(to, from)                                               \
 	mach_env()->ops->copy_frame((to), (from), MACH_SITE(MACH_SITE_MEM))
 #define mach_kalloc(size, gfp)                                                  \
@@ -706,6 +721,13 @@ struct core_syscalls {
 	s64 (*move_pages)(u64 addr, u64 nr_pages, s32 node);
 	s64 (*msync)(u64 addr, u64 len);
 	/*
+	 * numa_hint(): mark what is mapped there for hinting faults, as the scan of NUMA
+	 * balancing would; how many base pages were. set_mempolicy(): what this thread
+	 * allocates comes from a node (-1: from where it runs).
+	 */
+	s64 (*numa_hint)(u64 addr, u64 len);
+	s64 (*set_mempolicy)(s32 node);
+	/*
 	 * Lockless walkers of the kernel, on behalf of this thread.
 	 * gup_fast(): take a reference to each of nr_pages pages from addr on and drop
 	 * it (mm/gup_test.c); how many were found, which may be fewer: what is
@@ -774,6 +796,13 @@ struct core_module {
 	 * an enum mach_signal; NONE means try again. [may sleep]
 	 */
 	int (*fault)(u64 va, u32 flags);
+	/*
+	 * The timer has interrupted this thread's sweep of memory: on the way back to user
+	 * mode. Milliseconds since boot, as jiffies count them, and what of them the thread
+	 * has run since the last call. A machine without a clock never calls.
+	 * [may sleep]
+	 */
+	void (*tick)(u64 now_ms, u64 ran_ms);
 	/*
 	 * CPU goes from task prev to next (either may be its idle task);
 	 * interrupts off, on prev's stack. prev may be exiting for good.

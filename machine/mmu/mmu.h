@@ -82,6 +82,17 @@ struct mmu_xlate {
 void mmu_translate(struct mmu *mmu, u32 cpu, u64 now_ps, u64 va, bool write,
 		   struct mmu_xlate *x);
 
+/*
+ * The same for a sweep over all of [va, end): translates va, and then
+ * goes on through base pages of the same table while their entries allow the access and
+ * lie on the same node. Returns how many bytes from va on can be accessed,
+ * 0 on a fault. Of the pages after the first the TLB keeps nothing, and has nothing: a
+ * sweep longer than the TLB finds them evicted. Each costs a walk of one
+ * level. All nodes have node_bytes of memory.
+ */
+u64 mmu_sweep(struct mmu *mmu, u32 cpu, u64 now_ps, u64 va, u64 end, bool write,
+	      u64 node_bytes, struct mmu_xlate *x);
+
 /* A local instruction of MACH_INSNS or a load of a root: effect at once. */
 void mmu_insn(struct mmu *mmu, u32 cpu, u64 now_ps, u32 insn, u64 a, u64 b,
 	      u32 c);

@@ -257,6 +257,12 @@ static void fake_free_frames(u64 pfn, u32 order, u32 flags, const struct mach_si
 		die("freed as zeroed, but is not", site);
 }
 
+static u32 fake_cpu_node(u32 cpu)
+{
+	(void)cpu;
+	return 0;
+}
+
 static u32 fake_frame_node(u64 pfn)
 {
 	(void)pfn;
@@ -354,6 +360,7 @@ static const struct mach_ops fake_ops = {
 	.alloc_frames = fake_alloc_frames,
 	.free_frames = fake_free_frames,
 	.frame_node = fake_frame_node,
+	.cpu_node = fake_cpu_node,
 	.copy_frame = fake_copy_frame,
 	.kalloc = fake_kalloc,
 	.kfree = fake_kfree,
