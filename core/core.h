@@ -19,6 +19,8 @@ s64 sys_madvise(u64 addr, u64 len, u32 advice);
 s64 sys_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr);
 s64 sys_reclaim(u64 addr, u64 len);
 s64 sys_move_pages(u64 addr, u64 nr_pages, s32 node);
+s64 sys_numa_hint(u64 addr, u64 len);
+s64 sys_set_mempolicy(s32 node);
 s64 sys_msync(u64 addr, u64 len);
 s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write);
 s64 sys_pte_lookup(u64 addr);
@@ -28,6 +30,7 @@ s64 sys_shmdt(u64 addr);
 s64 sys_shm_rmid(s64 id);
 s64 sys_clone(u32 flags, void (*fn)(void *arg), void *arg, const u64 *affinity);
 void sys_exit(void) __attribute__((noreturn));
+void core_tick(u64 now_ms, u64 ran_ms);
 int core_fault(u64 va, u32 flags);
 
 /* objects.c */

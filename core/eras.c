@@ -26,13 +26,14 @@
 #define BEFORE_6_4	BEFORE_6_6, "mm.fault_lock=mmap",                      \
 			"powerpc.lazy_tlb_shootdown=off"
 #define BEFORE_6_3	BEFORE_6_4, "migrate.batch=off"
-#define BEFORE_6_2	BEFORE_6_3, "mm.delayed_rmap=off"
+#define BEFORE_6_2	BEFORE_6_3, "mm.delayed_rmap=off", "numa.preserve_write=saved"
 /* khugepaged let gup_fast walk on in the table that it took away. */
 #define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte"
 #define BEFORE_5_18	BEFORE_6_1, "mm.tlb_flush_batched=flag"
 #define BEFORE_5_14	BEFORE_5_18, "powerpc.range_pwc=none",                   \
 			"mm.mremap_rmap_lock=off", "arm64.ttl_freed_tables=leaf"
-#define BEFORE_5_12	BEFORE_5_14, "powerpc.cpumask_trim=single"
+#define BEFORE_5_13	BEFORE_5_14, "numa.fault_map=before"
+#define BEFORE_5_12	BEFORE_5_13, "powerpc.cpumask_trim=single"
 #define BEFORE_5_11	BEFORE_5_12, "mm.write_protect_seq=off"
 #define BEFORE_5_8	BEFORE_5_11, "powerpc.pte_serialize=ipi",                \
 			"powerpc.pmd_zap_flush=off"
@@ -49,8 +50,16 @@
 			"powerpc.set_pte_ptesync=on"
 #define BEFORE_4_17	BEFORE_4_18, "powerpc.tlbie_fixups=none"
 #define BEFORE_4_13	BEFORE_4_17, "mm.tlb_flush_batched=off"
-#define BEFORE_4_12	BEFORE_4_13, "mm.change_huge_pmd=clear"
-#define BEFORE_4_3	BEFORE_4_12, "rmap.unmap_flush=immediate"
+#define BEFORE_4_12	BEFORE_4_13, "mm.change_huge_pmd=clear",               \
+			"numa.prot_none_update=clear_flush"
+#define BEFORE_4_9	BEFORE_4_12, "numa.group_test=vma_write"
+#define BEFORE_4_3	BEFORE_4_9, "rmap.unmap_flush=immediate"
+/* Thread S3's last three patches; before them the second way to group, and the first. */
+#define NUMA_4_0_RC4	"numa.preserve_write=off", "numa.slow_scan_on_failure=off",     \
+			"numa.group_test=dirty"
+#define NUMA_4_0_RC1	NUMA_4_0_RC4, "numa.group_test=pte_write_after_restore"
+/* Marked by a bit of its own: no right was lost. x86 read the entry and wrote it back. */
+#define NUMA_3_19	NUMA_4_0_RC1, "numa.marking=numa_bit", "numa.prot_none_update=rmw"
 
 /* What gathers did beside others: nothing, then (4.13) this, to 5.2-rc2. */
 #define NOT_NESTED	"mmu_gather.nested=ignore"
@@ -64,9 +73,11 @@
 
 const struct era core_eras[] = {
 	ERA("3.19",    "before thread S3",
-	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NUMA_3_19, NULL),
 	ERA("4.0-rc1", "thread S3, before its fixes",
-	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NUMA_4_0_RC1, NULL),
+	ERA("4.0-rc4", "thread S3, grouping by the dirty bit",
+	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NUMA_4_0_RC4, NULL),
 	ERA("4.0",     "thread S3, with its fixes",
 	    BEFORE_4_3, REPEAT_DOUBLE, NOT_NESTED, NULL),
 	ERA("4.14",    "nested gathers flush their range",

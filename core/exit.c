@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include "mm/mm.h"
+#include "mm/numa.h"
 #include "mmu_context.h"
 
 /*
@@ -24,6 +25,7 @@ static void exit_mm(void)
 void do_exit(void)
 {
 	exit_mm();
+	task_numa_free(current);
 	task_work_run();
 	/* The last switch, away from it, frees the task. */
 	current->exiting = true;

@@ -3,6 +3,7 @@
 #include "task.h"
 
 #include "mm/mm.h"
+#include "mm/numa.h"
 #include "mm/rwsem.h"
 #include "mmu_context.h"
 #include "pgtable.h"
@@ -62,6 +63,7 @@ static void thread_start(void *arg)
 {
 	struct task_struct *task = arg;
 
+	task_numa_fork();
 	mach_context(MACH_CTX_USER);
 	task->fn(task->arg);
 	sys_exit();

@@ -40,6 +40,17 @@
 	X(mm_tlb_flush_batched)                                                 \
 	X(vmscan_free_batch)                                                    \
 	X(mm_pageout_young)                                                     \
+	X(numa_balancing)                                                       \
+	X(numa_marking)                                                         \
+	X(numa_prot_none_update)                                                \
+	X(numa_preserve_write)                                                  \
+	X(numa_group_test)                                                      \
+	X(numa_slow_scan_on_failure)                                            \
+	X(numa_fault_map)                                                       \
+	X(numa_scan_size_mb)                                                    \
+	X(numa_scan_delay_ms)                                                   \
+	X(numa_scan_period_min_ms)                                              \
+	X(numa_scan_period_max_ms)                                              \
 	X(migrate_batch)                                                        \
 	ARCH_KNOBS(X)
 

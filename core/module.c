@@ -96,6 +96,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 		.boot = core_boot,
 		.cpu_online = core_cpu_online,
 		.fault = core_fault,
+		.tick = core_tick,
 		.context_switch = core_context_switch,
 		.sys = {
 			.mmap = sys_mmap,
@@ -106,6 +107,8 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.reclaim = sys_reclaim,
 			.move_pages = sys_move_pages,
 			.msync = sys_msync,
+			.numa_hint = sys_numa_hint,
+			.set_mempolicy = sys_set_mempolicy,
 			.gup_fast = sys_gup_fast,
 			.pte_lookup = sys_pte_lookup,
 			.shmget = sys_shmget,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "task.h"
 
+#include "mm/numa.h"
 #include "mmu_context.h"
 
 static void free_task_rcu(struct rcu_head *head)
 {
 	struct task_struct *task = container_of(head, struct task_struct, rcu);
 
+	task_numa_free_rcu(task);
 	kfree(task, sizeof(*task));
 }
 
@@ -53,6 +55,8 @@ void context_switch(struct task_struct *prev, struct task_struct *next)
 		arch_enter_kernel();
 	WRITE_ONCE(next->cpu, smp_processor_id());
 	WRITE_ONCE(next->on_cpu, 1);
+	if (knob(numa_balancing))
+		WRITE_ONCE(this_cpu()->curr, next);
 	loan = switch_mm(prev, next);
 	/* Pairs with spinners that look whether a lock's owner runs. */
 	smp_store_release(&prev->on_cpu, 0);

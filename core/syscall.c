@@ -7,6 +7,7 @@
 #include "task.h"
 
 #include "mm/migrate.h"
+#include "mm/numa.h"
 #include "mm/vmscan.h"
 #include "mm/writeback.h"
 #include "mmu_context.h"
@@ -117,6 +118,24 @@ s64 sys_msync(u64 addr, u64 len)
 	return ret;
 }
 
+s64 sys_numa_hint(u64 addr, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_numa_hint(addr, len);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_set_mempolicy(s32 node)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = do_set_mempolicy(node);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
 s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write)
 {
 	u32 ctx = syscall_enter();
@@ -184,6 +203,20 @@ void sys_exit(void)
 {
 	syscall_enter();
 	do_exit();
+}
+
+/* The timer interrupt itself is the machine's; this is its way back to user mode. */
+void core_tick(u64 now_ms, u64 ran_ms)
+{
+	u32 ctx;
+
+	if (!knob(numa_balancing))
+		return;
+	ctx = mach_context(MACH_CTX_SYSCALL);
+	enter_kernel();
+	task_tick_numa(now_ms, ran_ms);
+	exit_kernel();
+	mach_context(ctx);
 }
 
 int core_fault(u64 va, u32 flags)

@@ -8,6 +8,7 @@
 #include "mm/huge_mm.h"
 #include "mm/lru.h"
 #include "mm/migrate.h"
+#include "mm/numa.h"
 #include "mm/rmap.h"
 #include "mm/swap.h"
 #include "mm/swapops.h"
@@ -230,6 +231,9 @@ static enum fault_result handle_present_pte(struct vm_fault *vmf)
 	pte_t entry = vmf->orig_pte;
 	bool same;
 
+	/* A mark: rights, where the VMA gives them, is what access_error() has seen. */
+	if (pte_protnone(entry))
+		return do_numa_page(vmf);
 	spin_lock(vmf->ptl);
 	same = pte_same(ptep_get(vmf->pte), entry);
 	if (!same)

@@ -3,6 +3,7 @@
 #include "mm/huge_mm.h"
 
 #include "mm/mmu_gather.h"
+#include "mm/numa.h"
 #include "mm/rmap.h"
 
 enum { CHANGE_INVALIDATE, CHANGE_CLEAR };
@@ -72,7 +73,7 @@ enum fault_result do_huge_pmd_anonymous_page(struct vm_fault *vmf)
 
 	if (anon_vma_prepare(vma))
 		return FAULT_OOM;
-	page = alloc_huge_page(true, MACH_NODE_LOCAL);
+	page = alloc_huge_page(true, policy_node());
 	if (!page) {
 		count_vm_event(thp_fault_fallback);
 		return FAULT_FALLBACK;
@@ -137,6 +138,8 @@ enum fault_result do_huge_pmd_present(struct vm_fault *vmf)
 	struct vm_area_struct *vma = vmf->vma;
 	pmd_t entry = vmf->orig_pmd;
 
+	if (pmd_protnone(entry))
+		return do_huge_pmd_numa_page(vmf);
 	vmf->ptl = pmd_lockptr(vma->vm_mm, vmf->pmd);
 	spin_lock(vmf->ptl);
 	if (!pmd_same(pmdp_get(vmf->pmd), entry)) {
@@ -259,8 +262,26 @@ static pmd_t take_huge_pmd(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr)
 	return pmdp_invalidate_ad(vma, addr, pmdp);
 }
 
+/* Under ptl. As change_pte_numa() (mprotect.c), where rmw is explained. */
+static void mark_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
+			  u64 addr)
+{
+	pmd_t old = pmdp_get(pmdp), entry;
+
+	if (knob(numa_prot_none_update) == UPDATE_CLEAR_FLUSH)
+		old = pmdp_huge_get_and_clear(vma->vm_mm, addr, pmdp);
+	else if (knob(numa_prot_none_update) == UPDATE_ATOMIC)
+		old = take_huge_pmd(vma, pmdp, addr);
+	entry = pmd_modify(old, vm_get_page_prot(0));
+	if (numa_keeps_write() && pmd_write(old))
+		entry = pte_pmd(pte_mk_savedwrite(pmd_pte(entry)));
+	set_pmd_at(vma->vm_mm, addr, pmdp, entry);
+	if (huge_pmd_needs_flush(old, entry))
+		tlb_flush_pmd_range(tlb, addr, HPAGE_PMD_SIZE);
+}
+
 u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
-		    u64 addr, pgprot_t newprot)
+		    u64 addr, pgprot_t newprot, u32 cp_flags)
 {
 	pmd_t old, entry;
 	spinlock_t *ptl;
@@ -269,7 +290,16 @@ u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *p
 	ptl = __pmd_trans_huge_lock(pmdp, vma);
 	if (!ptl)
 		return 0;
+	if ((cp_flags & MM_CP_PROT_NUMA) && pmd_protnone(pmdp_get(pmdp))) {
+		spin_unlock(ptl);
+		return 1;
+	}
 	mach_charge(PROT_PTE, 1);
+	if (cp_flags & MM_CP_PROT_NUMA) {
+		mark_huge_pmd(tlb, vma, pmdp, addr);
+		spin_unlock(ptl);
+		return (u32)HPAGE_PMD_NR;
+	}
 	old = take_huge_pmd(vma, pmdp, addr);
 	entry = pmd_modify(old, newprot);
 	if (!pmd_write(entry) && can_change_pmd_writable(vma, entry))

@@ -83,12 +83,12 @@ void split_huge_pmd(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr);
 /*
  * Give all of it the rights newprot. Returns
  *	0		it is a table or none by now: the caller looks again,
- *	1		it is a huge page and stays as it is: the caller goes on behind it
+ *	1		it is a huge page and stays as it is (marked already): the caller goes on behind it
  *			(to take that for 0 would be to read its memory as a table),
  *	HPAGE_PMD_NR	so many pages were changed.
  */
 u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
-		    u64 addr, pgprot_t newprot);
+		    u64 addr, pgprot_t newprot, u32 cp_flags);
 
 /*
  * fork: map it copy-on-write in both. 0; -ENOMEM; -EAGAIN: it is no huge page any

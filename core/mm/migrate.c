@@ -3,6 +3,7 @@
 
 #include "mm/lru.h"
 #include "mm/mmap_lock.h"
+#include "mm/numa.h"
 #include "mm/rmap.h"
 #include "mm/swap.h"
 #include "mm/swapops.h"
@@ -168,6 +169,8 @@ static void copy_contents(struct page *src, struct page *dst)
 		mach_copy_frame(page_to_pfn(dst) + i, page_to_pfn(src) + i);
 	if (READ_ONCE(src->flags) & PG_dirty)
 		set_page_dirty(dst);
+	if (numa_balancing())
+		WRITE_ONCE(dst->cpupid, READ_ONCE(src->cpupid));
 	/* The contents before the entries that lead to them: a store may overtake another. */
 	smp_wmb();
 }

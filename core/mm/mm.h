@@ -39,6 +39,20 @@ s64 do_mmap(u64 addr, u64 len, u32 prot, u32 flags);
 s64 vm_munmap(u64 addr, u64 len);
 s64 do_mprotect(u64 start, u64 len, u32 prot);
 s64 do_madvise(u64 start, u64 len, u32 behavior);
+/*
+ * Give what is mapped in [start, end) of vma the rights newprot; returns how many base pages
+ * were changed. mmap_lock for writing, or, with MM_CP_PROT_NUMA (marks for hinting faults:
+ * numa.h), in any mode. What has to be flushed is the gather's.
+ */
+#define MM_CP_PROT_NUMA 0x2
+u64 change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 start, u64 end,
+		      pgprot_t newprot, u32 cp_flags);
+/*
+ * May an entry be made writable here and now, so that the next write need not fault?
+ * Private: if the page is this mm's own. Shared: if it was written before; whoever wants to
+ * hear of the first write (writenotify) has. Under its lock.
+ */
+bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte);
 /* mremap.c */
 s64 do_mremap(u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr);
 /* gup.c; core_syscalls.gup_fast and .pte_lookup. */

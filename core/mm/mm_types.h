@@ -60,6 +60,7 @@ struct page {
 	atomic_t _refcount;	/* shared */
 	atomic_t _mapcount;	/* shared; -1: not mapped */
 	u32 flags;		/* shared: PG_* */
+	u32 cpupid;		/* shared: who had a hinting fault last: numa.h */
 	u64 index;		/* in mapping or anon_vma, base pages; const while mapped */
 	union {
 		struct address_space *mapping;	/* page lock; NULL: truncated */
@@ -155,6 +156,10 @@ struct mm_struct {
 	struct cpumask cpu_bitmap; /* shared: mm_cpumask() */
 	/* Shared: odd while fork write-protects; written under mmap_lock, write. */
 	u32 write_protect_seq;
+	/* NUMA balancing: numa.h. Shared words. */
+	u32 numa_scan_seq;	/* passes over all of it */
+	u64 numa_next_scan;	/* ms */
+	u64 numa_scan_offset;	/* where the next scan begins */
 };
 
 #define mm_cpumask(mm) (&(mm)->cpu_bitmap)
@@ -182,6 +187,8 @@ struct task_struct {
 	void (*fn)(void *arg);
 	void *arg;
 	struct tlbflush_unmap_batch tlb_ubc;	/* task itself */
+	u32 bind_node;			/* task itself: node + 1 of its memory policy */
+	struct task_numa *numa;		/* task itself: core/numa.c */
 };
 
 /* Counters of core_module.stats(), by CPU, summed when read. */
@@ -228,6 +235,14 @@ struct task_struct {
 	X(pgmigrate_success, "vmstat.pgmigrate_success")                        \
 	X(pgmigrate_fail, "vmstat.pgmigrate_fail")                              \
 	X(migration_waits, "migrate.fault_waits")                               \
+	X(numa_pte_updates, "vmstat.numa_pte_updates")                          \
+	X(numa_huge_pte_updates, "vmstat.numa_huge_pte_updates")                \
+	X(numa_hint_faults, "vmstat.numa_hint_faults")                          \
+	X(numa_hint_faults_local, "vmstat.numa_hint_faults_local")              \
+	X(numa_pages_migrated, "vmstat.numa_pages_migrated")                    \
+	X(numa_task_migrated, "vmstat.numa_task_migrated")                      \
+	X(numa_task_swapped, "vmstat.numa_task_swapped")                        \
+	X(numa_groups_joined, "numa.groups_joined")                             \
 	X(pages_written, "file.pages_written")                                  \
 	X(asid_rollover, "asid.rollovers")                                      \
 	X(pcid_reuse, "asid.pcid_reuses")                                       \
@@ -252,6 +267,8 @@ struct page_wait_queue {
 
 struct core_cpu {
 	struct task_struct *idle;	/* const */
+	/* Shared: who runs here; kept only with numa.balancing. */
+	struct task_struct *curr;
 	u32 swap_next;			/* this CPU only: where to look for a slot */
 	u32 nr_lru;			/* this CPU only */
 	struct page *lru_batch[LRU_BATCH_SIZE]; /* this CPU only: lru.h */

@@ -510,6 +510,7 @@ static void count_gather(struct mmu_gather *tlb, bool nested)
 		count_vm_event(gathers_mprotect);
 		count_vm_events(nested_mprotect, nested);
 		break;
+	case GATHER_NUMA:
 	case GATHER_OTHER:
 		count_vm_events(gathers_exit, tlb->fullmm);
 		break;

@@ -69,6 +69,7 @@ struct mmu_table_batch {
 /* On whose behalf a gather works, for counters. */
 enum gather_call {
 	GATHER_OTHER,
+	GATHER_NUMA,
 	GATHER_MADVISE,
 	GATHER_MUNMAP,
 	GATHER_MPROTECT,

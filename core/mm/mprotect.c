@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mm/huge_mm.h"
+#include "mm/numa.h"
 #include "mm/rmap.h"
 #include "mm/swapops.h"
 
-/*
- * May an entry be made writable here and now, so that the next write need not
- * fault? Private: if the page is this mm's own. Shared: if it was written
- * before; whoever wants to hear of the first write (writenotify) has.
- */
-static bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)
+bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)
 {
 	if (!(vma->vm_flags & VM_WRITE) || pte_protnone(pte))
 		return false;
@@ -35,6 +31,39 @@ static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		tlb_flush_pte_range(tlb, addr, PAGE_SIZE);
 }
 
+/*
+ * Mark an entry for hinting faults; false: it stays as it is. The two ways differ in what
+ * happens to a dirty bit:
+ *
+ *	rmw				CPU with a clean translation, writing
+ *	  old = *ptep: clean
+ *					  sets D in *ptep; the write is done
+ *	  *ptep = old, marked: clean
+ *
+ * and the page is dropped for clean. Taken by one atomic operation, either old has D or
+ * hardware finds no valid entry to set it in, and faults.
+ */
+static bool change_pte_numa(struct mmu_gather *tlb, struct vm_area_struct *vma, pte_t *ptep,
+			    u64 addr)
+{
+	pte_t old = ptep_get(ptep), new;
+
+	if (prot_numa_skip(vma, old))
+		return false;
+	mach_charge(PROT_PTE, 1);
+	if (knob(numa_prot_none_update) == UPDATE_RMW) {
+		new = pte_mark_numa(old);
+		set_pte_at(vma->vm_mm, addr, ptep, new);
+	} else {
+		old = ptep_modify_prot_start(vma, addr, ptep);
+		new = pte_mark_numa(old);
+		ptep_modify_prot_commit(vma, addr, ptep, old, new);
+	}
+	if (pte_needs_flush(old, new))
+		tlb_flush_pte_range(tlb, addr, PAGE_SIZE);
+	return true;
+}
+
 /* A page on its way will be mapped as its entry says: without the right, for safety. */
 static void change_nonpresent_pte(struct vm_area_struct *vma, pte_t *ptep, u64 addr)
 {
@@ -49,7 +78,7 @@ static void change_nonpresent_pte(struct vm_area_struct *vma, pte_t *ptep, u64 a
 /* These return how many pages were changed. */
 
 static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			     pmd_t pmd, u64 addr, u64 end, pgprot_t newprot)
+			     pmd_t pmd, u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	const u32 shift = PAGE_SHIFT;
 	spinlock_t *ptl = pte_lockptr(pmd);
@@ -66,10 +95,12 @@ static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		addr += (u64)none << shift;
 		if (addr == end)
 			break;
-		if (pte_present(ptep_get(pte))) {
+		if (pte_present(ptep_get(pte)) && (cp_flags & MM_CP_PROT_NUMA)) {
+			pages += change_pte_numa(tlb, vma, pte, addr);
+		} else if (pte_present(ptep_get(pte))) {
 			change_pte(tlb, vma, pte, addr, newprot);
 			pages++;
-		} else if (!pte_none(ptep_get(pte))) {
+		} else if (!pte_none(ptep_get(pte)) && !(cp_flags & MM_CP_PROT_NUMA)) {
 			change_nonpresent_pte(vma, pte, addr);
 		}
 		pte++;
@@ -81,7 +112,7 @@ static u64 change_pte_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 
 /* One PMD entry; see change_huge_pmd() for what its answers mean. */
 static u64 change_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			  pmd_t *pmdp, u64 addr, u64 end, pgprot_t newprot)
+			  pmd_t *pmdp, u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	for (;;) {
 		pmd_t pmd = pmdp_get(pmdp);
@@ -90,14 +121,17 @@ static u64 change_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		if (pmd_none(pmd))
 			return 0;
 		if (!pmd_trans_huge(pmd))
-			return change_pte_range(tlb, vma, pmd, addr, end, newprot);
+			return change_pte_range(tlb, vma, pmd, addr, end, newprot, cp_flags);
 		if (end - addr != HPAGE_PMD_SIZE) {
 			split_huge_pmd(vma, pmdp, addr);
 			continue;
 		}
-		nr = change_huge_pmd(tlb, vma, pmdp, addr, newprot);
+		nr = change_huge_pmd(tlb, vma, pmdp, addr, newprot, cp_flags);
 		if (nr == HPAGE_PMD_NR) {
-			count_vm_event(prot_huge_pages);
+			if (cp_flags & MM_CP_PROT_NUMA)
+				count_vm_event(numa_huge_pte_updates);
+			else
+				count_vm_event(prot_huge_pages);
 			return nr;
 		}
 		if (nr)
@@ -106,7 +140,7 @@ static u64 change_one_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma,
 }
 
 static u64 change_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			     pud_t *pud, u64 addr, u64 end, pgprot_t newprot)
+			     pud_t *pud, u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	pmd_t *pmdp = pmd_offset(pud, addr);
 	u64 pages = 0, next;
@@ -115,14 +149,14 @@ static u64 change_pmd_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		next = pmd_addr_end(addr, end);
 		if (pmd_none(pmdp_get(pmdp)))
 			continue;
-		pages += change_one_pmd(tlb, vma, pmdp, addr, next, newprot);
+		pages += change_one_pmd(tlb, vma, pmdp, addr, next, newprot, cp_flags);
 		cond_resched();
 	}
 	return pages;
 }
 
 static u64 change_pud_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			     p4d_t *p4d, u64 addr, u64 end, pgprot_t newprot)
+			     p4d_t *p4d, u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	pud_t *pud = pud_offset(p4d, addr);
 	u64 pages = 0, next;
@@ -130,13 +164,13 @@ static u64 change_pud_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	for (; addr != end; pud++, addr = next) {
 		next = pud_addr_end(addr, end);
 		if (kernel()->geo.pmd_folded || !pud_none(pudp_get(pud)))
-			pages += change_pmd_range(tlb, vma, pud, addr, next, newprot);
+			pages += change_pmd_range(tlb, vma, pud, addr, next, newprot, cp_flags);
 	}
 	return pages;
 }
 
 static u64 change_p4d_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			     pgd_t *pgd, u64 addr, u64 end, pgprot_t newprot)
+			     pgd_t *pgd, u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	p4d_t *p4d = p4d_offset(pgd, addr);
 	u64 pages = 0, next;
@@ -144,13 +178,13 @@ static u64 change_p4d_range(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	for (; addr != end; p4d++, addr = next) {
 		next = p4d_addr_end(addr, end);
 		if (kernel()->geo.pud_folded || !p4d_none(p4dp_get(p4d)))
-			pages += change_pud_range(tlb, vma, p4d, addr, next, newprot);
+			pages += change_pud_range(tlb, vma, p4d, addr, next, newprot, cp_flags);
 	}
 	return pages;
 }
 
-static u64 change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
-			      u64 addr, u64 end, pgprot_t newprot)
+u64 change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			      u64 addr, u64 end, pgprot_t newprot, u32 cp_flags)
 {
 	pgd_t *pgd = pgd_offset(vma->vm_mm, addr);
 	u64 pages = 0, next;
@@ -159,7 +193,7 @@ static u64 change_protection(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	for (; addr != end; pgd++, addr = next) {
 		next = pgd_addr_end(addr, end);
 		if (kernel()->geo.p4d_folded || !pgd_none(pgdp_get(pgd)))
-			pages += change_p4d_range(tlb, vma, pgd, addr, next, newprot);
+			pages += change_p4d_range(tlb, vma, pgd, addr, next, newprot, cp_flags);
 	}
 	tlb_end_vma(tlb, vma);
 	return pages;
@@ -181,7 +215,7 @@ static int mprotect_fixup(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	vma->vm_flags = newflags;
 	vma->vm_page_prot = vm_get_page_prot(newflags);
 	count_vm_events(prot_pages, change_protection(tlb, vma, start, end,
-						      vma->vm_page_prot));
+						      vma->vm_page_prot, 0));
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mm/lru.h"
 
+#include "mm/numa.h"
+
 #include "pgtable.h"
 
 void page_init(struct kernel *k)
@@ -25,6 +27,8 @@ static struct page *init_page(u64 pfn, u32 flags)
 	page->mapping = NULL;
 	page->private = 0;
 	WRITE_ONCE(page->flags, flags);
+	if (numa_balancing())
+		WRITE_ONCE(page->cpupid, 0);
 	atomic_set(&page->_mapcount, -1);
 	atomic_set(&page->_refcount, 1);
 	return page;
@@ -32,7 +36,7 @@ static struct page *init_page(u64 pfn, u32 flags)
 
 struct page *alloc_user_page(u32 flags)
 {
-	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
+	u64 pfn = mach_alloc_frames(0, policy_node(), MACH_GFP_ZERO);
 
 	if (pfn == MACH_NO_FRAME)
 		return NULL;

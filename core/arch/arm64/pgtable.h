@@ -142,6 +142,10 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 	return pte_sw_dirty(pte) ? pte_mkdirty(pte) : pte;
 }
 
+/* In a mark (mm/numa.h), whose bits hardware does not see. */
+#define pte_mk_savedwrite(x) pte_mkwrite(x)
+#define pte_savedwrite(x) pte_write(x)
+
 /* Neither valid nor PRESENT_INVALID: bits 0 and 11 are clear. mm/swapops.h. */
 #define __swp_entry_to_pte(type, offset) __pte((u64)(offset) << 12 | (u64)(type) << 6)
 #define __pte_swp_type(x) ((pte_val(x) >> 6) & 0x1f)

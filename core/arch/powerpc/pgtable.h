@@ -124,6 +124,13 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 	return __pte((pte_val(pte) & _PAGE_CHG_MASK) | pgprot_val(newprot));
 }
 
+/*
+ * In a mark (mm/numa.h). The write bit itself would be a right for hardware; without any,
+ * that the page is privileged says nothing to it.
+ */
+#define pte_mk_savedwrite(x) __pte(pte_val(x) | _PAGE_PRIVILEGED)
+#define pte_savedwrite(x) (!!(pte_val(x) & _PAGE_PRIVILEGED))
+
 /* Neither valid nor INVALID. mm/swapops.h. */
 #define __swp_entry_to_pte(type, offset)                                        \
 	__pte(_PAGE_PTE | (u64)(offset) << 12 | (u64)(type))

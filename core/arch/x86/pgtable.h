@@ -99,6 +99,10 @@ static inline pte_t pte_modify(pte_t pte, pgprot_t newprot)
 		     (pgprot_val(newprot) & ~_PAGE_CHG_MASK));
 }
 
+/* In a mark (mm/numa.h), whose bits hardware does not see. */
+#define pte_mk_savedwrite(x) pte_mkwrite(x)
+#define pte_savedwrite(x) pte_write(x)
+
 /* Neither present nor PROT_NONE: bits 0 and 8 are clear. mm/swapops.h. */
 #define __swp_entry_to_pte(type, offset) __pte((u64)(offset) << 14 | (u64)(type) << 9)
 #define __pte_swp_type(x) ((pte_val(x) >> 9) & 0x1f)
