@@ -47,6 +47,7 @@ extern const char *const sc_arch_names[];
 	X(YIELD, "yield", "", 0)                                                \
 	X(RECLAIM, "reclaim", "al", 2)                                          \
 	X(MIGRATE, "migrate", "al", 2)                                          \
+	X(NUMA_HINT, "numa_hint", "al", 2)                                      \
 	X(WRITEBACK, "writeback", "al", 2)                                      \
 	X(TRUNCATE, "truncate", "al", 2)                                        \
 	X(LOAD, "load", "a", 1)                                                 \
