@@ -148,6 +148,32 @@ static s64 native_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
 	return left;
 }
 
+static s64 native_set_mempolicy(struct wl *w, s32 node)
+{
+	unsigned long mask = node < 0 ? 0 : 1UL << node;
+
+	(void)w;
+	/* MPOL_BIND, MPOL_DEFAULT */
+	if (syscall(SYS_set_mempolicy, node < 0 ? 0 : 2, node < 0 ? NULL : &mask,
+		    node < 0 ? 0 : 8 * sizeof(mask)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int native_sweep(struct wl *w, u64 addr, u64 len, bool write)
+{
+	const volatile u64 *p = (const volatile u64 *)(uintptr_t)addr;
+
+	(void)w;
+	if (write) {
+		memset((void *)(uintptr_t)addr, 0, len);
+		return 0;
+	}
+	for (u64 i = 0; i < len / sizeof(*p); i++)
+		(void)p[i];
+	return 0;
+}
+
 /* Waking nobody on a word that may be shared: the kernel takes its page to tell. */
 static s64 native_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
 {
@@ -580,6 +606,8 @@ static const struct wl_ops native_ops = {
 	.chase_for = native_chase_for,
 	.reclaim = native_reclaim,
 	.move_pages = native_move_pages,
+	.set_mempolicy = native_set_mempolicy,
+	.sweep = native_sweep,
 	.thread_create = native_thread_create,
 	.thread_join = native_thread_join,
 	.process_create = native_process_create,

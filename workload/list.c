@@ -12,5 +12,10 @@ const struct workload *const workloads[] = {
 	&workload_probe,
 	&workload_pageout,
 	&workload_page_migrate,
+	&workload_numa01,
+	&workload_numa01_threadlocal,
+	&workload_numa02,
+	&workload_numa02_smt,
+	&workload_xfs_repair,
 	NULL,
 };

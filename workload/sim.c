@@ -113,6 +113,11 @@ static s64 sim_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
 	return sys(w)->move_pages(addr, nr_pages, node);
 }
 
+static s64 sim_set_mempolicy(struct wl *w, s32 node)
+{
+	return sys(w)->set_mempolicy(node);
+}
+
 static s64 sim_gup_fast(struct wl *w, u64 addr, u32 nr_pages)
 {
 	return sys(w)->gup_fast(addr, nr_pages, true);
@@ -170,6 +175,11 @@ static int sim_load(struct wl *w, u64 addr, u8 *val)
 
 	*val = (u8)(word >> (addr % 8 * 8));
 	return sim_signal(w, sig);
+}
+
+static int sim_sweep(struct wl *w, u64 addr, u64 len, bool write)
+{
+	return sim_signal(w, mach_env()->ops->user_sweep(addr, len, write));
 }
 
 /* Of a machine that does not say: a page is read and written, zeroing writes it. */
@@ -449,6 +459,8 @@ static const struct wl_ops sim_ops = {
 	.store = sim_store,
 	.load = sim_load,
 	.copy = sim_copy,
+	.sweep = sim_sweep,
+	.set_mempolicy = sim_set_mempolicy,
 	.chase = sim_chase,
 	.chase_for = sim_chase_for,
 	.reclaim = sim_reclaim,

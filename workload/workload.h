@@ -53,6 +53,8 @@ struct wl_ops {
 	 */
 	s64 (*reclaim)(struct wl *w, u64 addr, u64 len);
 	s64 (*move_pages)(struct wl *w, u64 addr, u64 nr_pages, s32 node);
+	/* MPOL_BIND of what this thread allocates to a node; -1: back to the default. */
+	s64 (*set_mempolicy)(struct wl *w, s32 node);
 	/*
 	 * Lockless walks of the kernel: gup_fast() takes and drops nr_pages pages
 	 * (natively a futex operation, which takes one); pte_lookup() reads the entry of
@@ -75,6 +77,8 @@ struct wl_ops {
 	 */
 	int (*store)(struct wl *w, u64 addr, u8 val);
 	int (*load)(struct wl *w, u64 addr, u8 *val);
+	/* memset() or a read of whole pages, at the speed of memory. As store(). */
+	int (*sweep)(struct wl *w, u64 addr, u64 len, bool write);
 	/*
 	 * memcpy(). Both ranges begin and end at page boundaries and are apart. A
 	 * simulated page takes what copying one takes (copy_page of the machine).

@@ -290,7 +290,21 @@ static s64 fake_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
 	return 0;
 }
 
+static s64 fake_set_mempolicy(struct wl *w, s32 node)
+{
+	(void)w;
+	(void)node;
+	return 0;
+}
+
+static int fake_sweep(struct wl *w, u64 addr, u64 len, bool write)
+{
+	record(w, write ? FAKE_STORE : FAKE_LOAD, addr, len);
+	return 0;
+}
+
 static const struct wl_ops fake_ops = {
+	.sweep = fake_sweep, .set_mempolicy = fake_set_mempolicy,
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,
 	.copy = fake_copy, .chase = fake_chase, .thread_create = fake_create,

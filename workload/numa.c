@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The four programs of autonuma-benchmark, with which thread S3 measured, and a stand-in for
+ * the xfs_repair that started it.
+ *
+ * numa01: two processes. Each thread zeroes all of its process's memory once, allocated on
+ * one node, and then again and again: on more than two nodes no placement suits, and memory
+ * should not bounce. threadlocal: after the same start, each only its slice. numa02: one
+ * process, each thread its slice of what the main thread had zeroed; smt: with half
+ * the threads.
+ *
+ * xfs-repair: threads that look up pages of one large hash at random, writing some.
+ */
+#include "workload/common.h"
+
+enum { P_ITERATIONS, P_SIZE, P_HUGE, P_NODE };
+
+#define PARAMS(iterations_, size_, huge_)                                       \
+	[P_ITERATIONS] = { .name = "iterations", .kind = WL_INT, .def = iterations_, \
+			   .min = 1, .max = 1000000000,                         \
+			   .meaning = "sweeps, or lookups, of each thread" },   \
+	[P_SIZE] = { .name = "size", .kind = WL_SIZE, .def = size_, .min = 4096, \
+		     .max = 1ULL << 40, .meaning = "bytes of memory, each process's" }, \
+	[P_HUGE] = { .name = "huge", .kind = WL_INT, .def = huge_, .max = 1,    \
+		     .meaning = "1: with MADV_HUGEPAGE" },                      \
+	[P_NODE] = { .name = "node", .kind = WL_INT, .def = 0,                  \
+		     .max = TLBLAB_MAX_NODES - 1, .meaning = "where memory is at first" }, \
+	{ .name = NULL }
+
+static const struct wl_param numa01_params[] = { PARAMS(50, 3ULL << 30, 1) };
+static const struct wl_param local_params[] = { PARAMS(1000, 3ULL << 30, 1) };
+static const struct wl_param numa02_params[] = { PARAMS(800, 1ULL << 30, 1) };
+static const struct wl_param xfs_params[] = { PARAMS(2000000, 256ULL << 20, 0) };
+
+/* What differs. */
+struct numa_kind {
+	u32 processes;
+	bool bound_start;	/* each thread zeroes everything first, bound to one node */
+	bool main_zeroes;	/* the main thread does, before the others exist */
+	bool slices;
+	bool lookups;
+};
+
+static const struct numa_kind kind_numa01 = { .processes = 2, .bound_start = true };
+static const struct numa_kind kind_local = {
+	.processes = 2, .bound_start = true, .slices = true
+};
+static const struct numa_kind kind_numa02 = {
+	.processes = 1, .main_zeroes = true, .slices = true
+};
+static const struct numa_kind kind_xfs = {
+	.processes = 1, .main_zeroes = true, .lookups = true
+};
+
+struct numa_thread {
+	struct numa_process *p;
+	u32 index;		/* in the process */
+	bool exists;		/* its creator's */
+	s64 id;			/* likewise */
+};
+
+struct numa_process {
+	u32 index;		/* const, as all but the threads' own */
+	u32 threads;
+	u64 addr;
+	struct numa_thread *thread;
+	s64 id;			/* main thread's */
+	bool exists;		/* likewise */
+};
+
+struct numa {
+	const struct numa_kind *kind;
+	struct numa_process process[2];
+};
+
+static bool sweep(struct wl *w, u64 addr, u64 len)
+{
+	int sig = w->ops->sweep(w, addr, len, true);
+
+	if (sig)
+		wl_fail(w, "sweep", sig);
+	return !sig;
+}
+
+static bool bind_node(struct wl *w, s32 node)
+{
+	s64 ret = w->ops->set_mempolicy(w, node);
+
+	if (ret < 0)
+		wl_fail(w, "set_mempolicy", (int)-ret);
+	return ret >= 0;
+}
+
+static void zero(struct wl *w, const struct numa_thread *t)
+{
+	u64 size = w->param[P_SIZE], from = 0, to = size;
+
+	if (((struct numa *)w->priv)->kind->slices) {
+		from = size / w->page_size * t->index / t->p->threads * w->page_size;
+		to = size / w->page_size * (t->index + 1) / t->p->threads * w->page_size;
+	}
+	for (u64 i = 0; i < w->param[P_ITERATIONS] && !w->ops->stopping(w); i++)
+		if (!sweep(w, t->p->addr + from, to - from))
+			return;
+}
+
+/* A page at random, a quarter of the times to write to it. */
+static void look_up(struct wl *w, const struct numa_thread *t)
+{
+	u64 pages = w->param[P_SIZE] / w->page_size, state = t->index + 1;
+
+	for (u64 i = 0; i < w->param[P_ITERATIONS] && !w->ops->stopping(w); i++) {
+		int sig;
+
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		sig = w->ops->sweep(w, t->p->addr + (state >> 33) % pages * w->page_size,
+				    w->page_size, !(state >> 62));
+		if (sig) {
+			wl_fail(w, "sweep", sig);
+			return;
+		}
+	}
+}
+
+static void work(struct wl *w, void *arg)
+{
+	const struct numa_thread *t = arg;
+	const struct numa_kind *kind = ((struct numa *)w->priv)->kind;
+
+	if (!wl_line_up(w, w->threads))
+		return;
+	if (kind->bound_start && (!bind_node(w, (s32)w->param[P_NODE]) ||
+				  !sweep(w, t->p->addr, w->param[P_SIZE]) ||
+				  !bind_node(w, -1)))
+		goto out;
+	if (kind->lookups)
+		look_up(w, t);
+	else
+		zero(w, t);
+out:
+	wl_finish(w, w->threads);
+	wl_wait_closed(w);
+}
+
+static bool map(struct wl *w, struct numa_process *p)
+{
+	const u64 huge = 2ULL << 20;
+	s64 ret;
+
+	if (!wl_mmap(w, 0, w->param[P_SIZE] + huge, WL_PRIVATE_ANON, &p->addr))
+		return false;
+	p->addr = (p->addr + huge - 1) & ~(huge - 1);
+	if (!w->param[P_HUGE])
+		return true;
+	ret = w->ops->madvise(w, p->addr, w->param[P_SIZE], WL_MADV_HUGEPAGE);
+	if (ret < 0)
+		wl_fail(w, "madvise", (int)-ret);
+	return ret >= 0;
+}
+
+/* A process's first thread: it makes the others. */
+static void lead(struct wl *w, void *arg)
+{
+	struct numa_process *p = arg;
+	const struct numa *n = w->priv;
+	bool ok = map(w, p);
+
+	if (ok && n->kind->main_zeroes)
+		ok = bind_node(w, (s32)w->param[P_NODE]) &&
+		     sweep(w, p->addr, w->param[P_SIZE]) && bind_node(w, -1);
+	for (u32 i = 1; ok && i < p->threads; i++) {
+		u32 cpu = p->index * p->threads + i;
+
+		ok = wl_spawn(w, work, &p->thread[i], cpu, &p->thread[i].id);
+		p->thread[i].exists = ok;
+	}
+	if (ok)
+		work(w, &p->thread[0]);
+	else
+		wl_call_off(w);
+	for (u32 i = 1; i < p->threads; i++)
+		if (p->thread[i].exists)
+			w->ops->thread_join(w, p->thread[i].id);
+}
+
+static void numa_main(struct wl *w, const struct numa_kind *kind)
+{
+	struct numa *n = w->ops->alloc(w, sizeof(*n));
+	struct numa_process *p;
+
+	n->kind = kind;
+	w->priv = n;
+	for (u32 i = 0; i < kind->processes; i++) {
+		p = &n->process[i];
+		p->index = i;
+		p->threads = w->threads / kind->processes;
+		p->thread = w->ops->alloc(w, p->threads * sizeof(*p->thread));
+		for (u32 j = 0; j < p->threads; j++)
+			p->thread[j] = (struct numa_thread){ .p = p, .index = j };
+	}
+	p = &n->process[1];
+	if (kind->processes == 2) {
+		p->id = w->ops->process_create(w, lead, p, wl_cpu(w, p->threads));
+		if (p->id < 0) {
+			wl_fail(w, "process_create", (int)-p->id);
+			return;
+		}
+		p->exists = true;
+	}
+	lead(w, &n->process[0]);
+	if (p->exists)
+		w->ops->thread_join(w, p->id);
+	if (w->failed)
+		return;
+	w->ops_done = w->param[P_ITERATIONS] * w->threads;
+	w->ops->report_timed(w, "elapsed_s", WL_WINDOW_S, 1);
+}
+
+static void numa01_main(struct wl *w)
+{
+	numa_main(w, &kind_numa01);
+}
+
+static void local_main(struct wl *w)
+{
+	numa_main(w, &kind_local);
+}
+
+static void numa02_main(struct wl *w)
+{
+	numa_main(w, &kind_numa02);
+}
+
+static void xfs_main(struct wl *w)
+{
+	numa_main(w, &kind_xfs);
+}
+
+static const char *check_size(const struct wl *w)
+{
+	return w->param[P_SIZE] % w->page_size ?
+		       "size: a multiple of the page size expected" : NULL;
+}
+
+static const char *check_two(const struct wl *w)
+{
+	return w->threads % 2 ? "two processes: an even number of threads expected" :
+				check_size(w);
+}
+
+const struct workload workload_numa01 = {
+	.name = "numa01",
+	.summary = "two processes whose threads all zero all of their memory",
+	.origin = "autonuma-benchmark; thread S3, 2015",
+	.params = numa01_params, .default_threads = 48, .check = check_two, .main = numa01_main,
+};
+
+const struct workload workload_numa01_threadlocal = {
+	.name = "numa01-threadlocal",
+	.summary = "two processes whose threads each zero a slice of memory",
+	.origin = "autonuma-benchmark (THREAD_ALLOC); thread S3, 2015",
+	.params = local_params, .default_threads = 48, .check = check_two, .main = local_main,
+};
+
+const struct workload workload_numa02 = {
+	.name = "numa02",
+	.summary = "one process whose threads each zero a slice of memory",
+	.origin = "autonuma-benchmark; thread S3, 2015",
+	.params = numa02_params, .default_threads = 48, .check = check_size, .main = numa02_main,
+};
+
+const struct workload workload_numa02_smt = {
+	.name = "numa02-smt",
+	.summary = "numa02 with half the threads",
+	.origin = "autonuma-benchmark; thread S3, 2015",
+	.params = numa02_params, .default_threads = 24, .check = check_size, .main = numa02_main,
+};
+
+const struct workload workload_xfs_repair = {
+	.name = "xfs-repair",
+	.summary = "threads that look up pages of a large hash at random",
+	.origin = "stand-in for xfs_repair; thread S3, 2015",
+	.params = xfs_params, .default_threads = 8, .check = check_size, .main = xfs_main,
+};
