@@ -46,6 +46,7 @@
 	X(numa_preserve_write)                                                  \
 	X(numa_group_test)                                                      \
 	X(numa_slow_scan_on_failure)                                            \
+	X(numa_flush_pending)                                                   \
 	X(numa_fault_map)                                                       \
 	X(numa_scan_size_mb)                                                    \
 	X(numa_scan_delay_ms)                                                   \

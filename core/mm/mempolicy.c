@@ -18,6 +18,10 @@ KNOB_ENUM(numa_preserve_write, "numa.preserve_write", KNOB_POLICY, PRESERVE_RECO
 	  "the right to write, after a hinting fault: by another fault; saved in the mark; found out",
 	  "b191f9b106ea (4.0), 6a56ccbcf6c6 (6.2)", "off", "saved", "recompute");
 
+KNOB_BOOL(numa_flush_pending, "numa.flush_pending", KNOB_POLICY, 1,
+	  "who moves a marked page flushes if a gather is under way: it may be cached still",
+	  "20841405940e (3.13)");
+
 bool prot_numa_skip(struct vm_area_struct *vma, pte_t pte)
 {
 	struct page *page;

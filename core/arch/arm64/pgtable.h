@@ -160,7 +160,7 @@ static inline bool pte_accessible(struct mm_struct *mm, pte_t pte)
 {
 	if (pte_valid(pte))
 		return true;
-	return pte_present(pte) && atomic_read(&mm->tlb_flush_pending);
+	return pte_present(pte) && knob(numa_flush_pending) && atomic_read(&mm->tlb_flush_pending);
 }
 
 /* ---- upper levels ----

@@ -116,7 +116,8 @@ static inline bool pte_accessible(struct mm_struct *mm, pte_t pte)
 {
 	if (pte_val(pte) & _PAGE_PRESENT)
 		return true;
-	return pte_protnone(pte) && atomic_read(&mm->tlb_flush_pending);
+	return pte_protnone(pte) && knob(numa_flush_pending) &&
+	       atomic_read(&mm->tlb_flush_pending);
 }
 
 /* ---- upper levels ----

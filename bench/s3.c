@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Thread S3, "mm: numa: slow PTE scan rate if migration failures occur" and the mails around
+ * it (2015): the autonuma benchmarks in 4.0-rc1, with hinting updates that do not clear
+ * ("noclear"), and in 3.19, each figure beside the published one; then how 4.0-rc4 and the
+ * final patches compare; then xfs_repair's symptom, by a stand-in.
+ *
+ *	s3 [PERCENT]	100: iterations, of the workloads' own
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/lab.h"
+
+struct variant {
+	const char *name, *era;
+	const char *set[4];
+};
+
+enum { RC1, NOCLEAR, V3_19, RC4, FINAL, NR_VARIANTS };
+
+static const struct variant variants[NR_VARIANTS] = {
+	[RC1] = { "4.0-rc1", "4.0-rc1", { "numa.balancing=on" } },
+	[NOCLEAR] = { "noclear", "4.0-rc1",
+		      { "numa.balancing=on", "numa.prot_none_update=rmw",
+			"numa.preserve_write=saved" } },
+	[V3_19] = { "3.19", "3.19", { "numa.balancing=on" } },
+	[RC4] = { "4.0-rc4", "4.0-rc4", { "numa.balancing=on" } },
+	[FINAL] = { "final", "4.0", { "numa.balancing=on" } },
+};
+
+#define NR_PUBLISHED 3	/* of the whole table: RC1, NOCLEAR, V3_19 */
+
+struct load {
+	const char *name;
+	u32 threads, iterations;
+	/* Published, by variant. */
+	double user[NR_PUBLISHED], sys[NR_PUBLISHED], elapsed[NR_PUBLISHED],
+	       cpu[NR_PUBLISHED];
+};
+
+static const struct load loads[] = {
+	{ "numa01", 48, 50, { 32883.59, 27401.21, 25695.96 }, { 602.44, 182.16, 194.70 },
+	  { 755.96, 602.20, 558.84 }, { 4429, 4580, 4632 } },
+	{ "numa01-threadlocal", 48, 1000, { 17453.20, 17491.98, 17404.36 },
+	  { 78.10, 84.84, 98.52 }, { 382.22, 384.98, 382.54 }, { 4586, 4565, 4575 } },
+	{ "numa02", 48, 800, { 2063.70, 2059.94, 2037.65 }, { 6.47, 9.74, 9.28 },
+	  { 49.38, 49.23, 49.83 }, { 4191, 4203, 4107 } },
+	{ "numa02-smt", 24, 800, { 983.70, 967.95, 981.02 }, { 5.06, 3.97, 3.79 },
+	  { 47.70, 46.82, 46.59 }, { 2072, 2075, 2113 } },
+};
+
+#define NR_LOADS (sizeof(loads) / sizeof(loads[0]))
+
+/* Of all four together. */
+struct counter {
+	const char *name, *metric;
+	double published[NR_PUBLISHED];	/* 0: not in the table of facts */
+};
+
+static const struct counter counters[] = {
+	{ "base PTE updates", "vmstat.numa_pte_updates", { 304.5e6, 223.9e6, 222.8e6 } },
+	{ "huge PMD updates", "vmstat.numa_huge_pte_updates", { 594467, 437025, 434894 } },
+	{ "page range updates", NULL, { 608.9e6, 447.7e6, 445.5e6 } },
+	{ "hint faults", "vmstat.numa_hint_faults", { 733491, 598990, 601358 } },
+	{ "hint local faults", "vmstat.numa_hint_faults_local", { 511530, 314936, 371571 } },
+	{ "hint local percent", NULL, { 69, 52, 61 } },
+	{ "pages migrated", "vmstat.numa_pages_migrated", { 26366701, 5424102, 7073177 } },
+	{ "pgmigrate success", "vmstat.pgmigrate_success", { 0 } },
+	{ "pgmigrate fail", "vmstat.pgmigrate_fail", { 0 } },
+	{ "tasks moved", "vmstat.numa_task_migrated", { 0 } },
+	{ "tasks swapped", "vmstat.numa_task_swapped", { 0 } },
+};
+
+#define NR_COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static u32 percent = 100;
+static struct metrics got[NR_LOADS][NR_VARIANTS];
+
+static void run(const char *load, u32 threads, u32 iterations, const struct variant *v,
+		bool huge, struct metrics *ms)
+{
+	char text[32];
+	const char *params[] = { text, huge ? "huge=1" : "huge=0", NULL };
+	struct lab_point p = {
+		.workload = load, .machine = "x86-4s48", .era = v->era, .threads = threads,
+		.seed = 1, .set = v->set, .params = params,
+	};
+	u32 n = (u32)((u64)iterations * percent / 100);
+
+	snprintf(text, sizeof(text), "iterations=%u", n ? n : 1);
+	lab_run(&p, ms);
+}
+
+/* ---- the whole table ---- */
+
+static void row(const char *what, const double *published, const double *model)
+{
+	printf("  %-12s", what);
+	for (u32 v = 0; v < NR_PUBLISHED; v++)
+		printf(" %10.2f %10.2f", published[v], model[v]);
+	printf("\n");
+}
+
+static void times(u32 i)
+{
+	const struct load *l = &loads[i];
+	double user[NR_PUBLISHED], sys[NR_PUBLISHED], real[NR_PUBLISHED], cpu[NR_PUBLISHED];
+
+	for (u32 v = 0; v < NR_PUBLISHED; v++) {
+		user[v] = lab_get(&got[i][v], "user_s");
+		sys[v] = lab_get(&got[i][v], "sys_s");
+		real[v] = lab_get(&got[i][v], "real_s");
+		cpu[v] = 100 * (user[v] + sys[v]) / real[v];
+	}
+	printf("%s\n", l->name);
+	row("user s", l->user, user);
+	row("system s", l->sys, sys);
+	row("elapsed s", l->elapsed, real);
+	row("CPU %", l->cpu, cpu);
+}
+
+static double total(const char *metric, u32 v)
+{
+	double sum = 0;
+
+	for (u32 i = 0; i < NR_LOADS; i++)
+		sum += lab_get(&got[i][v], metric);
+	return sum;
+}
+
+static double counter_value(u32 c, u32 v)
+{
+	double faults = total("vmstat.numa_hint_faults", v);
+
+	if (counters[c].metric)
+		return total(counters[c].metric, v);
+	if (counters[c].published[0] < 100)
+		return faults ? 100 * total("vmstat.numa_hint_faults_local", v) / faults : 0;
+	/* Linux's numa_pte_updates counts a huge entry as 512 already; the table adds them. */
+	return total("vmstat.numa_pte_updates", v) +
+	       512 * total("vmstat.numa_huge_pte_updates", v);
+}
+
+static void whole_table(void)
+{
+	printf("S3: the autonuma benchmarks on four sockets, 48 cores; huge pages\n\n%-14s", "");
+	for (u32 v = 0; v < NR_PUBLISHED; v++)
+		printf(" %10s %10s", variants[v].name, "model");
+	printf("\n");
+	for (u32 i = 0; i < NR_LOADS; i++)
+		times(i);
+	printf("all four\n");
+	for (u32 c = 0; c < NR_COUNTERS; c++) {
+		printf("  %-20s", counters[c].name);
+		for (u32 v = 0; v < NR_PUBLISHED; v++) {
+			if (counters[c].published[v] > 0)
+				printf(" %12.0f", counters[c].published[v]);
+			else
+				printf(" %12s", "-");
+			printf(" %12.0f", counter_value(c, v));
+		}
+		printf("\n");
+	}
+}
+
+/* ---- numa01, all five ---- */
+
+static void order(void)
+{
+	static const double elapsed[] = { 755.96, 602.20, 558.84, 532.41, 0 };
+	static const double sys[] = { 602.44, 182.16, 194.70, 158.90, 0 };
+
+	printf("\nnuma01, relative to 3.19\n%-10s %10s %8s %10s %8s %12s %12s\n", "", "elapsed",
+	       "model", "system", "model", "hint faults", "migrated");
+	for (u32 v = 0; v < NR_VARIANTS; v++) {
+		const struct metrics *ms = &got[0][v], *base = &got[0][V3_19];
+
+		if (elapsed[v] > 0)
+			printf("%-10s %10.2f", variants[v].name, elapsed[v] / elapsed[V3_19]);
+		else
+			printf("%-10s %10s", variants[v].name, "-");
+		printf(" %8.2f", lab_get(ms, "real_s") / lab_get(base, "real_s"));
+		if (sys[v] > 0)
+			printf(" %10.2f", sys[v] / sys[V3_19]);
+		else
+			printf(" %10s", "-");
+		printf(" %8.2f %12.0f %12.0f\n", lab_get(ms, "sys_s") / lab_get(base, "sys_s"),
+		       lab_get(ms, "vmstat.numa_hint_faults"),
+		       lab_get(ms, "vmstat.numa_pages_migrated"));
+	}
+}
+
+/* ---- xfs_repair ---- */
+
+static void xfs_repair(void)
+{
+	static const double share[] = { 56.07, 52.69, 9.61 };
+
+	printf("\nxfs-repair (a stand-in, 8 threads, base pages). Published: seconds of xfs_repair "
+	       "with bhash\n(17m43, 16m45, 6m05; 7m35, 6m13), and the share of CPU time in sending "
+	       "IPIs\n\n%-10s %8s %8s %8s %8s %12s %12s %8s\n", "", "elapsed", "system", "IPI %",
+	       "model", "hint faults", "migrated", "IPIs");
+	for (u32 v = 0; v < NR_VARIANTS; v++) {
+		struct metrics ms;
+		double cpu;
+
+		run("xfs-repair", 8, 2000000, &variants[v], false, &ms);
+		cpu = lab_get(&ms, "user_s") + lab_get(&ms, "sys_s");
+		printf("%-10s %8.2f %8.2f", variants[v].name, lab_get(&ms, "real_s"),
+		       lab_get(&ms, "sys_s"));
+		if (v < NR_PUBLISHED)
+			printf(" %8.2f", share[v]);
+		else
+			printf(" %8s", "-");
+		printf(" %8.2f %12.0f %12.0f %8.0f\n",
+		       100 * (lab_get(&ms, "account.ipi_send") +
+			      lab_get(&ms, "account.ipi_wait")) / cpu,
+		       lab_get(&ms, "vmstat.numa_hint_faults"),
+		       lab_get(&ms, "vmstat.numa_pages_migrated"), lab_get(&ms, "flush.ipi"));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double start, end;
+
+	if (argc > 1)
+		percent = (u32)strtoul(argv[1], NULL, 10);
+	for (u32 v = 0; v < NR_VARIANTS; v++) {
+		start = lab_cpu_s();
+		for (u32 i = 0; i < NR_LOADS; i++)
+			run(loads[i].name, loads[i].threads, loads[i].iterations, &variants[v],
+			    true, &got[i][v]);
+		end = lab_cpu_s();
+		printf("%s: all four in %.1f s of host CPU\n", variants[v].name, end - start);
+	}
+	printf("\n");
+	whole_table();
+	order();
+	xfs_repair();
+	return 0;
+}
