@@ -12,7 +12,6 @@ enum when {
 	X86,
 	ARM64,
 	POWERPC,
-	MAYBE,		/* a machine may do without */
 	SMT,		/* more than one thread per core */
 	PACKAGES,	/* more than one package */
 	PTI,		/* architectures that may switch tables at entry */
