@@ -8,35 +8,8 @@
 #include "cli/core.h"
 #include "cli/knobs.h"
 #include "cli/params.h"
+#include "cli/point.h"
 #include "machine/desc_yaml.h"
-
-#define LAB_MAX_CORES 4
-
-/* Cores stay loaded: a benchmark runs many points on few of them. */
-static const struct core *lab_core(const char *arch)
-{
-	static struct core core[LAB_MAX_CORES];
-	static u32 nr;
-
-	for (u32 i = 0; i < nr; i++)
-		if (!strcmp(core[i].module->arch, arch))
-			return &core[i];
-	if (nr == LAB_MAX_CORES || !core_load_arch(&core[nr], arch))
-		die("no core for %s", arch);
-	return &core[nr++];
-}
-
-/* "name=value": copies the name and returns the value. */
-static const char *lab_split(const char *setting, char name[64])
-{
-	const char *eq = strchr(setting, '=');
-
-	if (!eq || (size_t)(eq - setting) >= 64)
-		die("%s: expected NAME=VALUE", setting);
-	memcpy(name, setting, (size_t)(eq - setting));
-	name[eq - setting] = 0;
-	return eq + 1;
-}
 
 void lab_machine(const char *name, struct machine_desc *desc)
 {
@@ -49,7 +22,7 @@ void lab_machine(const char *name, struct machine_desc *desc)
 void lab_run_on(const struct lab_point *p, const struct machine_desc *desc,
 		struct metrics *ms)
 {
-	const struct core *core = lab_core(desc->arch);
+	const struct core *core = point_core(desc->arch);
 	const struct workload *workload = workload_find(p->workload);
 	struct run_setup setup = {
 		.workload = workload, .threads = p->threads, .pin = p->pin,
@@ -60,7 +33,7 @@ void lab_run_on(const struct lab_point *p, const struct machine_desc *desc,
 
 	knobs_resolve(core, era_find(core->module, p->era), desc, knobs);
 	for (u32 i = 0; p->set && p->set[i]; i++) {
-		const char *value = lab_split(p->set[i], name);
+		const char *value = point_split(p->set[i], name);
 		u32 k = knobs_find(core->module, name);
 
 		knobs[k] = knob_parse(core->module->knobs[k], value, "bench");
@@ -69,7 +42,7 @@ void lab_run_on(const struct lab_point *p, const struct machine_desc *desc,
 	for (u32 i = 0; i < params_count(workload); i++)
 		setup.param[i] = workload->params[i].def;
 	for (u32 i = 0; p->params && p->params[i]; i++) {
-		const char *value = lab_split(p->params[i], name);
+		const char *value = point_split(p->params[i], name);
 		u32 k = param_find(workload, name);
 
 		setup.param[k] = param_parse(&workload->params[k], value);

@@ -11,8 +11,7 @@
 #define MAX_CORES 4
 #define ENTRIES(a) ((u32)(sizeof(a) / sizeof((a)[0])))
 
-/* Cores stay loaded. */
-static const struct core *core_of(const char *arch)
+const struct core *point_core(const char *arch)
 {
 	static struct core core[MAX_CORES];
 	static u32 nr;
@@ -25,8 +24,7 @@ static const struct core *core_of(const char *arch)
 	return &core[nr++];
 }
 
-/* "name=value": copies the name and returns the value. */
-static const char *split(const char *setting, char name[64])
+const char *point_split(const char *setting, char name[64])
 {
 	const char *eq = strchr(setting, '=');
 
@@ -48,7 +46,7 @@ static struct run_setup setup_of(const struct point *p)
 	for (u32 i = 0; i < params_count(s.workload); i++)
 		s.param[i] = s.workload->params[i].def;
 	for (u32 i = 0; i < ENTRIES(p->params) && p->params[i]; i++) {
-		const char *value = split(p->params[i], name);
+		const char *value = point_split(p->params[i], name);
 		u32 k = param_find(s.workload, name);
 
 		s.param[k] = param_parse(&s.workload->params[k], value);
@@ -59,14 +57,14 @@ static struct run_setup setup_of(const struct point *p)
 void point_simulate(const struct point *p, const struct machine_desc *desc, u64 seed,
 		    struct metrics *ms)
 {
-	const struct core *core = core_of(desc->arch);
+	const struct core *core = point_core(desc->arch);
 	struct run_setup s = setup_of(p);
 	char name[64], error[512] = "";
 	s64 knobs[TLBLAB_MAX_KNOBS];
 
 	knobs_resolve(core, era_find(core->module, p->era), desc, knobs);
 	for (u32 i = 0; i < ENTRIES(p->set) && p->set[i]; i++) {
-		const char *value = split(p->set[i], name);
+		const char *value = point_split(p->set[i], name);
 		u32 k = knobs_find(core->module, name);
 
 		knobs[k] = knob_parse(core->module->knobs[k], value, p->workload);

@@ -18,6 +18,13 @@ struct point {
 	const char *params[6];	/* "param=value" */
 };
 
+struct core;
+
+/* The core of an architecture; it stays loaded. Ends the program when there is none. */
+const struct core *point_core(const char *arch);
+/* "name=value": copies the name and returns the value. */
+const char *point_split(const char *setting, char name[64]);
+
 void point_simulate(const struct point *p, const struct machine_desc *desc, u64 seed,
 		    struct metrics *ms);
 /* Without counters. The era is the host's, and settings there are none. */

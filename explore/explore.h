@@ -11,7 +11,7 @@
  *    choice itself: who moves next and which value is read is asked of
  *    a chooser. It checks the oracle's rules at every step;
  *  - a search (search.c and its kin): choosers that go through executions
- *    (systematic with bounded partial-order reduction, PCT, random, replay),
+ *    (systematic, each state once, up to a bound; PCT, random, replay),
  *    the minimiser, and the witness.
  *
  * Execution is stateless: reset, run again. All that an execution can change lies in
@@ -307,7 +307,7 @@ struct xsearch {
 	u64 max_schedules;	/* 0: none */
 	u64 seed;
 	u32 workers;		/* processes; 1: none but this */
-	bool reduce;		/* partial-order reduction (tests switch it off) */
+	bool reduce;		/* visit each state once (tests switch it off) */
 	const volatile int *stop;
 	void (*progress)(void *arg, u64 schedules, u32 bound);
 	void *progress_arg;
