@@ -13,8 +13,7 @@
 #include <string.h>
 
 #include "litmus/litmus.h"
-
-int fuzz_litmus(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check_operand(const struct litmus *t, const struct lit_operand *o)
 {
@@ -62,7 +61,7 @@ static void check_condition(const struct litmus *t)
 		assert(t->watched[i].thread < LIT_MAX_THREADS && t->watched[i].text[0]);
 }
 
-int fuzz_litmus(const uint8_t *data, size_t size)
+void fuzz_litmus(const uint8_t *data, size_t size)
 {
 	char error[512] = "";
 	struct litmus *t = litmus_parse("fuzz.litmus", (const char *)data, size, error,
@@ -70,7 +69,7 @@ int fuzz_litmus(const uint8_t *data, size_t size)
 
 	if (!t) {
 		assert(!strncmp(error, "fuzz.litmus:", 12) && !strchr(error, '\n'));
-		return 0;
+		return;
 	}
 	assert(t->name[0] && t->nr_threads >= 1 && t->nr_threads <= LIT_MAX_THREADS);
 	assert(t->nr_pages <= LIT_MAX_PAGES && t->nr_inits <= LIT_MAX_INITS);
@@ -80,14 +79,6 @@ int fuzz_litmus(const uint8_t *data, size_t size)
 		assert(t->init[i].loc.page < t->nr_pages);
 	check_condition(t);
 	litmus_free(t);
-	return 0;
 }
 
-#ifdef FUZZ
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	return fuzz_litmus(data, size);
-}
-#endif
+FUZZ_TARGET(fuzz_litmus)

@@ -3,11 +3,9 @@
  * Any bytes as a machine file: either a description that keeps its promises or one
  * line of error. For libFuzzer:
  *
- *	clang -g -fsanitize=fuzzer,address,undefined -Iinclude -I. \
+ *	clang -g -DFUZZ -fsanitize=fuzzer,address,undefined -Iinclude -I. \
  *		tests/fuzz/fuzz_machine_yaml.c machine/desc_*.c machine/nearest.c \
  *		-lcyaml -lyaml -lhwloc -o fuzz && ./fuzz tests/fuzz/corpus/machine_yaml
- *
- * With -DFUZZ_REPLAY it has a main() of its own that replays files.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -15,8 +13,7 @@
 #include <string.h>
 
 #include "machine/desc_yaml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check_cost(const struct cost *c)
 {
@@ -42,40 +39,20 @@ static void check_desc(const struct machine_desc *d)
 		check_cost(&d->hw_cost[i]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_machine_yaml(const uint8_t *data, size_t size)
 {
 	static struct machine_desc desc;
 	char error[512] = "";
 
 	/* A topology file would be the host's. */
 	if (memmem(data, size, ".xml", 4))
-		return 0;
+		return;
 	if (!machine_desc_parse((const char *)data, size, "fuzz.yaml", &desc,
 				error, sizeof(error))) {
 		check_desc(&desc);
-		return 0;
+		return;
 	}
 	assert(!strncmp(error, "fuzz.yaml:", 10) && !strchr(error, '\n'));
-	return 0;
 }
 
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		static uint8_t data[1 << 20];
-		FILE *f = fopen(argv[i], "r");
-		size_t size;
-
-		if (!f) {
-			perror(argv[i]);
-			return 2;
-		}
-		size = fread(data, 1, sizeof(data), f);
-		fclose(f);
-		LLVMFuzzerTestOneInput(data, size);
-	}
-	printf("%d replayed\n", argc - 1);
-	return 0;
-}
-#endif
+FUZZ_TARGET(fuzz_machine_yaml)

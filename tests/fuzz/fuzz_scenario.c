@@ -6,8 +6,6 @@
  *	clang -g -DFUZZ -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Iinclude -I. \
  *		tests/fuzz/fuzz_scenario.c scenario/{lex,parse,expr,ops,calls}.c \
  *		machine/nearest.c -o fuzz && ./fuzz tests/fuzz/corpus/scenario
- *
- * With -DFUZZ_REPLAY it has a main() of its own that replays files.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -15,8 +13,7 @@
 #include <string.h>
 
 #include "scenario/scenario.h"
-
-int fuzz_scenario(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check_node(const struct scenario *sc, const struct sc_thread *t, u32 at)
 {
@@ -68,7 +65,7 @@ static void check_scenario(const struct scenario *sc)
 	}
 }
 
-int fuzz_scenario(const uint8_t *data, size_t size)
+void fuzz_scenario(const uint8_t *data, size_t size)
 {
 	char error[512] = "";
 	struct scenario *sc = scenario_parse((const char *)data, size, "fuzz.tlb", error,
@@ -79,35 +76,6 @@ int fuzz_scenario(const uint8_t *data, size_t size)
 	else
 		assert(!strncmp(error, "fuzz.tlb:", 9) && !strchr(error, '\n'));
 	scenario_free(sc);
-	return 0;
 }
 
-#if defined(FUZZ) || defined(FUZZ_REPLAY)
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	return fuzz_scenario(data, size);
-}
-#endif
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		static uint8_t data[1 << 20];
-		FILE *f = fopen(argv[i], "r");
-		size_t size;
-
-		if (!f) {
-			perror(argv[i]);
-			return 2;
-		}
-		size = fread(data, 1, sizeof(data), f);
-		fclose(f);
-		fuzz_scenario(data, size);
-	}
-	printf("%d replayed\n", argc - 1);
-	return 0;
-}
-#endif
+FUZZ_TARGET(fuzz_scenario)

@@ -7,8 +7,6 @@
  *		-DTLBLAB_VERSION='"fuzz"' tests/fuzz/fuzz_witness.c explore/witness.c \
  *		-ljansson -o fuzz && ./fuzz tests/fuzz/corpus/witness
  *
- * With -DFUZZ_REPLAY it has a main() of its own that replays files.
- *
  * A witness carries checksums, which a fuzzer would hardly ever get right. So each input
  * that only they reject is also tried with the right ones.
  */
@@ -21,8 +19,7 @@
 #include <tlblab/machine_abi.h>
 
 #include "explore/witness.h"
-
-int fuzz_witness(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* witness.c needs these of the search; here they are alone. */
 #ifndef FUZZ_WITH_SEARCH
@@ -109,41 +106,12 @@ static void try_mended(const char *data, size_t size)
 	json_decref(json);
 }
 
-int fuzz_witness(const uint8_t *data, size_t size)
+void fuzz_witness(const uint8_t *data, size_t size)
 {
 	char error[256] = "";
 
 	if (!try_text((const char *)data, size, error, sizeof(error)))
 		try_mended((const char *)data, size);
-	return 0;
 }
 
-#ifdef FUZZ
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	return fuzz_witness(data, size);
-}
-#endif
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		static uint8_t data[1 << 20];
-		FILE *f = fopen(argv[i], "r");
-		size_t size;
-
-		if (!f) {
-			perror(argv[i]);
-			return 2;
-		}
-		size = fread(data, 1, sizeof(data), f);
-		fclose(f);
-		fuzz_witness(data, size);
-	}
-	printf("%d replayed\n", argc - 1);
-	return 0;
-}
-#endif
+FUZZ_TARGET(fuzz_witness)
