@@ -413,15 +413,38 @@ void xstep_schedule(struct xworld *w, struct xthr *t, const struct mach_site *si
 	xstep_add(&t->step, XOBJ_THREAD, (u32)(t - w->a->thr), true);
 	xstep_add(&t->step, XOBJ_IRQ, t->cpu, true);
 	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+	/* A thread that is preempted, or has ended, was in user mode. */
+	if (xcpu_of(w, t)->user)
+		xstep_add(&t->step, XOBJ_MODE, XMODE_USER + t->cpu, true);
 }
 
-/* The CPU goes to the next thread of its queue, or to its idle loop. */
+/*
+ * On to a thread that was preempted in user mode, or begins there. As context(): what the CPU
+ * owes is done by now, and from here on others look at what it may still hold.
+ */
+static void return_to_user(struct xworld *w, struct xthr *prev)
+{
+	if (!w->booting) {
+		xstep_begin(prev, NULL, MACH_SITE_SCHED);
+		xstep_add(&prev->step, XOBJ_MODE, XMODE_USER + prev->cpu, true);
+		xpark_buffer(w, prev, XWHY_STEP, w->weak ? XNEED_NONE : XNEED_EMPTY);
+	}
+	xcpu_of(w, prev)->user = 1;
+}
+
+/*
+ * The CPU goes to the next thread of its queue, or to its idle loop. It is in kernel mode
+ * while it switches: between the core's taking itself off the old mm's list and its loading
+ * of the new mm, a flusher of the old one may leave it out, and yet its TLB still has what was
+ * flushed.
+ */
 void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
 {
 	struct xcpu *c = xcpu_of(w, prev);
 	struct xthr *next = &w->a->thr[XTHR_IDLE + prev->cpu];
 
 	c->irqs_on = 0;
+	c->user = 0;
 	if (c->nr_runq) {
 		next = &w->a->thr[c->runq[0]];
 		c->nr_runq--;
@@ -433,8 +456,9 @@ void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
 		      next->env->tid > XTHR_IDLE ? "idle" : "another thread");
 		if (w->prog.core)
 			w->prog.core->context_switch(prev->env->task, next->env->task);
+		if (next->ctx == MACH_CTX_USER)
+			return_to_user(w, prev);
 		c->cur = (u16)(next - w->a->thr);
-		c->user = next->ctx == MACH_CTX_USER;
 		next->why = XWHY_STEP;
 		next->go = XGO_STEP;
 		w->cur = next;
@@ -484,8 +508,6 @@ void xyield(void)
 	if (!xcpu_of(w, t)->nr_runq)
 		return;
 	xev_t(w, t, NULL, "is preempted");
-	/* In the kernel, as long as it switches. */
-	xcpu_of(w, t)->user = 0;
 	xthread_make_ready(w, t);
 	xschedule(w, t, XWHY_READY);
 	if (w->weak)
