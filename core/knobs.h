@@ -20,6 +20,7 @@
 #define CORE_KNOBS(X)                                                           \
 	X(mmu_gather_nested)                                                    \
 	X(mmu_gather_flush_test)                                                \
+	X(mmu_gather_pending_order)                                             \
 	X(mmu_gather_table_invalidate)                                          \
 	X(mmu_gather_table_batch_fail)                                          \
 	X(mm_fault_lock)                                                        \

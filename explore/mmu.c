@@ -301,7 +301,19 @@ static bool same(const struct xworld *w, const struct access *acc,
 	       a->update == b->update && a->rv == b->rv;
 }
 
-/* An entry leads to a table that was freed, and the walker could follow it. */
+/*
+ * An entry leads to a table that was freed, and the walker could follow it: now; or, under weak
+ * memory, where an access may be older than the step that makes it, after the table was freed.
+ * Before that it may:
+ *
+ *	CPU 1: user				CPU 0: kernel
+ *	walks for a load, by the table
+ *						unhooks the table; TLBI; DSB
+ *						frees it
+ *	(the step: it reads what was there then)
+ *
+ * The DSB does not end before the walks, and the accesses, that use what the TLBI drops.
+ */
 static void check_table(struct xworld *w, struct access *acc, const struct xpath *path,
 			const struct xpte *p)
 {
@@ -311,7 +323,9 @@ static void check_table(struct xworld *w, struct access *acc, const struct xpath
 
 	if (w->a->frame[frame].gen == path->hop[path->n - 1].gen)
 		return;
-	use.leaf = false;
+	use.leaf = use.fault = false;
+	if (w->weak)
+		use.ev = use.rv_min = w->a->frame[frame].died;
 	if (!w->mmu->may_hold(w, &use, path))
 		return;
 	xviolate(w, XRULE_WALK_FREED,

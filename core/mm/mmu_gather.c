@@ -28,6 +28,10 @@ KNOB_BOOL(mmu_gather_table_batch_fail, "mmu_gather.table_batch_fail",
 	  KNOB_POLICY, 0, "no memory for batches of tables: free each at once",
 	  "tlb_remove_table_one()");
 
+KNOB_ENUM(mmu_gather_pending_order, "mmu_gather.pending_order", KNOB_POLICY, PENDING_PTL,
+	  "what orders a gather's look for others after what it saw of entries: page-table locks; barriers, too",
+	  "here: the second is in no Linux", "ptl", "barrier");
+
 KNOB_BOOL(mm_delayed_rmap, "mm.delayed_rmap", KNOB_POLICY, 1,
 	  "keep zapped dirty pages in the rmap until they are flushed",
 	  "5df397dec7c4 (6.2)");

@@ -152,10 +152,29 @@ static inline void tlb_gather_call(struct mmu_gather *tlb, enum gather_call call
  * The promise holds for that lock alone: one table's lock orders nothing of
  * another's. No barrier orders the decrement; what makes it late enough is that
  * the flush before it has completed.
+ *
+ * And who finds a PMD entry none has found it without the lock (zap_pmd_range(), as Linux
+ * does). What it then reads of tlb_flush_pending may be older, on arm64 and POWER:
+ *
+ *	CPU A					CPU B
+ *	tlb_flush_pending++			tlb_flush_pending++
+ *	lock; clear PMD; unlock
+ *						PMD is none: nothing to do
+ *						tlb_flush_pending: its own 1 yet
+ *						returns; uses the huge page still
+ *	TLBI
+ *
+ * The page is not freed before A has flushed; but B's MADV_DONTNEED has returned. The same
+ * with a table that mm.pt_reclaim takes away. Linux lives with it, or does not know:
+ * mmu_gather.pending_order=barrier is what would keep it out, scenarios/huge-zappers.tlb.
  */
+enum { PENDING_PTL, PENDING_BARRIER };
+
 static inline void inc_tlb_flush_pending(struct mm_struct *mm)
 {
 	atomic_inc(&mm->tlb_flush_pending);
+	if (knob(mmu_gather_pending_order) == PENDING_BARRIER)
+		smp_mb__after_atomic();
 }
 
 static inline void dec_tlb_flush_pending(struct mm_struct *mm)
@@ -171,6 +190,8 @@ static inline bool mm_tlb_flush_pending(struct mm_struct *mm)
 /* Asked by a gather: is there another one beside me? */
 static inline bool mm_tlb_flush_nested(struct mm_struct *mm)
 {
+	if (knob(mmu_gather_pending_order) == PENDING_BARRIER)
+		smp_rmb();
 	return atomic_read(&mm->tlb_flush_pending) > 1;
 }
 
