@@ -330,9 +330,39 @@ static int shape_of(u32 op)
 	}
 }
 
+/* Does k take up where an invalidation that is not complete ends, and is it like it? */
+static bool continues(const struct xtlbi *last, const struct xtlbi *k)
+{
+	return k->start && last->last + 1 == k->start && !last->d && last->t == k->t &&
+	       last->ctx == k->ctx && last->cpu == k->cpu && last->local == k->local &&
+	       last->tlb == k->tlb && last->walk == k->walk && last->height == k->height &&
+	       last->classes[0] == k->classes[0] && last->classes[1] == k->classes[1] &&
+	       !last->stage && !last->missed && !last->synced && !last->erat && !last->again;
+}
+
+/*
+ * One record for what a flush invalidates page by page. Two kinds of them take turns where
+ * user and kernel mode have an ASID each; look back as far as that.
+ */
+static bool merge(struct xworld *w, const struct xtlbi *k)
+{
+	for (u32 i = w->a->nr_tlbi, n = 0; i-- > 0 && n < 4; n++)
+		if (continues(&w->a->tlbi[i], k)) {
+			w->a->tlbi[i].last = k->last;
+			return true;
+		}
+	return false;
+}
+
 void xtlbi_add(struct xworld *w, const struct xtlbi *k)
 {
-	XASSERT(w->a->nr_tlbi < XMAX_TLBI);
+	if (merge(w, k))
+		return;
+	if (w->a->nr_tlbi == XMAX_TLBI) {
+		xviolate(w, XRULE_LIVELOCK, "cpu%u: more than %u invalidations", k->cpu,
+			 XMAX_TLBI);
+		return;
+	}
 	w->a->tlbi[w->a->nr_tlbi++] = *k;
 }
 

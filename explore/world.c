@@ -393,7 +393,8 @@ static const char *setup(struct xworld *w)
 	w->weak = p->arch != XARCH_X86;
 	w->overtake = true;
 	set_lanes(w);
-	w->step_limit = 5000;
+	/* A huge page that was split is zapped, or copied, small page by small page. */
+	w->step_limit = 5000 + 16 * w->nr_frames;
 	w->features = feature(p, "arm64.hafdbs") * XFEAT_HAFDBS |
 		      feature(p, "arm64.ttl") * XFEAT_TTL |
 		      feature(p, "arm64.tlbirange") * XFEAT_TLBIRANGE |
