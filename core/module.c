@@ -5,6 +5,7 @@
 
 #include <tlblab/machine_abi.h>
 
+#include "mm/lru.h"
 #include "mm/swap.h"
 #include "mmu_context.h"
 #include "pgtable.h"
@@ -118,6 +119,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.clone = sys_clone,
 			.exit = sys_exit,
 		},
+		.drain_all = lru_add_drain_all,
 		.stats = core_stats,
 		.objects = core_objects,
 	};

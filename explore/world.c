@@ -99,8 +99,11 @@ static void main_thread(struct xworld *w)
 	xops.block(NULL);
 	if (p->final)
 		p->final(p->arg);
-	if (p->core && p->check_leaks)
-		p->core->sys.exit();
+	if (!p->core || !p->check_leaks)
+		return;
+	if (p->core->drain_all)
+		p->core->drain_all();
+	p->core->sys.exit();
 }
 
 s64 xfork(u32 i)

@@ -26,9 +26,8 @@ void lru_cache_add(struct page *page)
  * Taken out of the batch first: while we wait for the lock, or free pages, others that run on
  * this CPU may add to it.
  */
-void lru_add_drain(void)
+static void lru_add_drain_cpu(struct core_cpu *cpu)
 {
-	struct core_cpu *cpu = this_cpu();
 	struct page *pages[LRU_BATCH_SIZE];
 	u32 n = cpu->nr_lru;
 	spinlock_t *locked = NULL;
@@ -57,6 +56,17 @@ void lru_add_drain(void)
 		spin_unlock_irqrestore(locked, flags);
 	for (u32 i = 0; i < n; i++)
 		put_page(pages[i]);
+}
+
+void lru_add_drain(void)
+{
+	lru_add_drain_cpu(this_cpu());
+}
+
+void lru_add_drain_all(void)
+{
+	for (u32 i = 0; i < nr_cpu_ids; i++)
+		lru_add_drain_cpu(&kernel()->cpu[i]);
 }
 
 void lru_del(struct page *page)

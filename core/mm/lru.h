@@ -13,6 +13,9 @@
  * another CPU has a reference that they do not know of: it is kept where it is, as in Linux,
  * where it is not on the LRU yet and cannot be isolated. (move_pages there drains all CPUs.)
  *
+ * A page in a batch outlives its last entry, by as long as nobody drains that CPU: for an
+ * exploring machine it is no leak (core_module.drain_all).
+ *
  * mm.lru=none, the default: no LRU; its time is part of page_alloc and page_free. With drain,
  * a zap for madvise drains the batch first, as Linux did to 6.13: each madvise then takes
  * the lock, and takes it again for each page that it frees. With batch, it does not.
@@ -33,6 +36,8 @@ static inline bool lru_enabled(void)
 void lru_cache_add(struct page *page);
 /* This CPU's batch. */
 void lru_add_drain(void);
+/* All CPUs', which are quiet (Linux asks each CPU to do its own). */
+void lru_add_drain_all(void);
 /* A page without references, on the LRU. */
 void lru_del(struct page *page);
 

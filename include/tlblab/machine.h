@@ -811,6 +811,12 @@ struct core_module {
 
 	struct core_syscalls sys;
 
+	/*
+	 * No thread is in the kernel but this one: let go of what each CPU keeps for
+	 * later (lru_add_drain_all()). For who then looks for pages that nobody freed.
+	 */
+	void (*drain_all)(void);
+
 	/* Copy up to n counters; returns how many there are. */
 	u32 (*stats)(struct core_stat *stats, u32 n);
 	const struct core_object *objects; /* NULL, or ends with a NULL func */
