@@ -172,6 +172,7 @@ enum xobj_class {
 	XOBJ_OWN,	/* id: as XOBJ_WORD, or a lock: stores of a CPU's thread, for that CPU's
 			 * handlers */
 	XOBJ_WRITTEN,	/* id: offset / 8: the visible value; all writes, and walks */
+	XOBJ_HEAP,	/* id: object of kalloc(), by 64 bytes of the heap: its life */
 	XOBJ_ORDER,	/* the order of all writes (xstep.orders) */
 	XOBJ_ALL,	/* meets every object of every other step; write is set */
 };

@@ -306,23 +306,29 @@ void *xkalloc(size_t size, u32 gfp, const struct mach_site *site)
 		return NULL;
 	}
 	*next = at + size;
-	/* weak.c's dependencies, and names in stories. */
-	if (w->weak || boot || w->events)
-		for (u64 i = at; i < at + size; i += 64)
-			w->heap_obj[(i - XHEAP_AT) >> 6] = (u16)((at - XHEAP_AT) >> 6);
+	for (u64 i = at; i < at + size; i += 64)
+		w->heap_obj[(i - XHEAP_AT) >> 6] = (u16)((at - XHEAP_AT) >> 6);
 	w->heap_site[(at - XHEAP_AT) >> 6] = site;
 	memset((char *)w->a + at, 0, size);
 	return (char *)w->a + at;
 }
 
+/* A step: who uses the object does so before it, or after it and is told. */
 void xkfree(void *p, size_t size, const struct mach_site *site)
 {
+	struct xthr *t = xstack()->t;
 	struct xworld *w = xstack()->w;
 	struct xarena *a = w->a;
 
 	xskip(w, site);
-	if (w->booting || a->nr_kfreed == XMAX_KFREED || !xin_arena(w, p))
+	if (w->booting || !xin_arena(w, p))
+		return;
+	xstep_begin(t, site, MACH_SITE_MEM);
+	xstep_heap(w, &t->step, xoff(w, p), true);
+	xpark(w, t, XWHY_STEP);
+	if (a->nr_kfreed == XMAX_KFREED)
 		return;
 	a->kfreed[a->nr_kfreed].off = xoff(w, p);
+	a->kfreed[a->nr_kfreed].cpu = t->cpu;
 	a->kfreed[a->nr_kfreed++].size = (u32)size;
 }

@@ -193,8 +193,10 @@ void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep
 
 	xstep_write(w, s, cpu, off);
 	xstep_order(w, s);
-	if (!frame)
+	if (!frame) {
+		xstep_heap(w, s, off, false);
 		return;
+	}
 	if (!w->a->frame[frame].table) {
 		xstep_add(s, XOBJ_FRAME, frame, false);
 		return;
@@ -211,6 +213,7 @@ void xmem_drain_footprint(struct xworld *w, u32 cpu, u32 i, struct xstep *s)
 
 	if (st->kind == XSTORE_UNLOCK) {
 		xstep_add(s, XOBJ_LOCK, st->off / 8, true);
+		xstep_heap(w, s, st->off, false);
 		return;
 	}
 	xmem_store_footprint(w, st->handler ? XNOBODY : cpu, st->off, s);
@@ -248,6 +251,9 @@ static void perform(struct xworld *w, u32 cpu, const struct xstore *st)
 	char name[64];
 	u32 ts;
 
+	/* It may have gone into the buffer before the object was freed. */
+	if (unlikely(w->a->nr_kfreed))
+		xoracle_heap(w, cpu, st->off, true, true);
 	if (st->kind == XSTORE_UNLOCK) {
 		((struct mach_lock *)(void *)((char *)w->a + st->off))->owner = 0;
 		return;
@@ -338,7 +344,7 @@ static void check_alive(struct xworld *w, struct xthr *t, u32 off, bool write)
 	char name[64];
 
 	if (!frame && unlikely(w->a->nr_kfreed))
-		xoracle_heap(w, t->cpu, off, write);
+		xoracle_heap(w, t->cpu, off, write, false);
 	if (!frame || likely(w->a->frame[frame].used))
 		return;
 	xviolate(w, XRULE_WALK_FREED, "cpu%u %s %s in frame %u, which cpu%u freed at step %u",
@@ -352,6 +358,7 @@ static void describe_load(struct xworld *w, struct xthr *t)
 
 	xstep_clear(&t->step);
 	xstep_load(&t->step, t->cpu, off);
+	xstep_heap(w, &t->step, off, false);
 	if (xcpu_of(w, t)->irq_depth)
 		xstep_own(w, &t->step, t->cpu, off, false);
 	xupdates_footprint(w, off, &t->step);

@@ -52,9 +52,10 @@
  *	  are reachable, counted anew when a table is hooked in. Fields of __guarded_by() are plain C, which no machine sees; a lock
  *	  that guards only those is missed until something else breaks.
  * BUG
- *	mach_bug(); at each access by the kernel to a shared word of an object that it has
- *	  freed (the first XMAX_KFREED of an execution). Freeing an object is no
- *	  step of its own, so a reduction may miss some.
+ *	mach_bug(); at each access by the kernel to a shared word, or a lock, of an object that
+ *	  it has freed (the first XMAX_KFREED of an execution), and when another CPU's
+ *	  buffered store to one becomes visible. The freeing CPU's own may: what the
+ *	  object is next comes after it.
  * LEAK, DOUBLE-FREE
  *	after final, if asked for; at each free.
  * DEADLOCK
@@ -103,8 +104,8 @@ void xoracle_lost_writes(struct xworld *w);
 void xoracle_entry(struct xworld *w, struct xword *word, u32 cpu, u64 val, bool hardware);
 /* The kernel on cpu has read an entry. */
 void xoracle_saw(struct xworld *w, u32 cpu, u32 off, u64 val);
-/* The kernel touches a word of its heap, and objects have been freed. */
-void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write);
+/* The kernel touches a word of its heap, and objects have been freed. drain: it did before. */
+void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write, bool drain);
 /* t takes or drops a lock; the kernel stores to the word, or will. */
 void xoracle_held(struct xthr *t, u32 lock, bool take);
 void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off);

@@ -244,13 +244,14 @@ void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off)
 
 /* ---- freed objects ---- */
 
-void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write)
+void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write, bool drain)
 {
 	const struct xarena *a = w->a;
 	char name[64];
 
 	for (u32 i = 0; i < a->nr_kfreed; i++)
-		if (off - a->kfreed[i].off < a->kfreed[i].size)
+		if (off - a->kfreed[i].off < a->kfreed[i].size &&
+		    !(drain && a->kfreed[i].cpu == cpu))
 			xviolate(w, XRULE_BUG, "cpu%u %s %s, of an object that was freed", cpu,
 				 write ? "writes" : "reads", xname_word(w, off, name));
 }

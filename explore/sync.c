@@ -24,12 +24,15 @@ static void lock_step(struct xworld *w, struct xthr *t, struct mach_lock *lock,
 {
 	xstep_begin(t, site, MACH_SITE_LOCK);
 	xstep_add(&t->step, XOBJ_LOCK, xoff(w, lock) / 8, true);
+	xstep_heap(w, &t->step, xoff(w, lock), false);
 	if (xcpu_of(w, t)->irq_depth)
 		xstep_own(w, &t->step, t->cpu, xoff(w, lock), true);
 }
 
 static void lock_taken(struct xworld *w, struct xthr *t, struct mach_lock *lock)
 {
+	if (unlikely(w->a->nr_kfreed))
+		xoracle_heap(w, t->cpu, xoff(w, lock), true, false);
 	if (w->weak)
 		xweak_acquire(w, t->cpu, (u32)lock->free_at);
 	lock->owner = t->cpu + 1U;

@@ -458,7 +458,7 @@ struct xarena {
 	u32 nr_free;		/* frames of nobody's pool */
 	u32 last_cpu;		/* that moved */
 	struct xpromise promise[XMAX_PROMISES];
-	struct { u32 off, size; } kfreed[XMAX_KFREED];	/* objects; oldest first */
+	struct { u32 off, size, cpu; } kfreed[XMAX_KFREED];	/* objects; oldest first */
 	struct xkept kept[XMAX_KEPT];
 	struct xcopy copy[XMAX_COPIES];
 	struct xcall call[XMAX_CALLS];
@@ -669,6 +669,15 @@ static inline void xstep_own(const struct xworld *w, struct xstep *s, u32 cpu, u
 {
 	if (!w->weak)
 		xstep_add(s, XOBJ_OWN, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, write);
+}
+
+/* A word or a lock in an object of kalloc(), which may be freed (write). */
+static inline void xstep_heap(const struct xworld *w, struct xstep *s, u32 off, bool write)
+{
+	u32 unit = (off - XHEAP_AT) >> 6;
+
+	if (off >= XHEAP_AT && unit < XHEAP_UNITS)
+		xstep_add(s, XOBJ_HEAP, w->heap_obj[unit], write);
 }
 
 /* t's step depends on whether cpu is in user mode, which it is not in a handler. */
