@@ -10,8 +10,14 @@
  *		per entry and execution.
  *
  * x86 sets D in the walk of the store, by a locked operation: never later. The dirty state is
- * never set but for a store; that arm64 may do it before the store, as if promised, is left
- * out: a store is buffered, so its update before its data is there anyway.
+ * never set but for a store. arm64 may set it before the store, even before earlier accesses
+ * of the thread, as if promised (access.c has that). Here it is left out, and no rule could tell:
+ *
+ *  - before its data: a store waits in the buffer, so the kernel may find D set, clean the
+ *    entry, and the data come after, as with any earlier update;
+ *  - before an earlier load: only what that load gets could tell, by a kernel that stores it
+ *    because it saw D;
+ *  - and then a store that faults, for the kernel was faster: a D too many loses nothing.
  *
  * An update is no agent with steps of its own, and costs the search nothing where nobody
  * looks. Only the kernel's accesses to the entry can tell when it came; so it is there, just
