@@ -318,13 +318,24 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
  * C code may also store plainly to a word before it shows it to others, at an
  * address where a word was before: a waiter on the stack of a second call, say. That
  * store is no message yet, and who reads the last one would read of the first
- * call. Who touches the word next writes it; others cannot be there at that time.
+ * call. Who touches the word next writes it; others cannot be there at that time. That may be
+ * a store, as well, and then from another CPU:
+ *
+ *	CPU 0					CPU 1
+ *	waiter.task = current (plain)
+ *	lock; queue it; unlock
+ *						lock; take it off
+ *						smp_store_release(&waiter.task, NULL)
+ *	smp_load_acquire(&waiter.task)
+ *
+ * Adopted by the load alone, the plain store would come after the grant. And whose stack it
+ * is sees no older message from then on.
  */
 static void adopt_plain(struct xworld *w, u32 cpu, u32 off, const struct mach_site *site)
 {
 	struct xword *word = xword_find(w, off);
+	u32 ts, slot = (off - XSTACKS_AT) / MACH_STACK_SIZE;
 	u64 val;
-	u32 ts;
 
 	if (!word || word->frame)
 		return;
@@ -333,8 +344,11 @@ static void adopt_plain(struct xworld *w, u32 cpu, u32 off, const struct mach_si
 		return;
 	ts = xmem_append(w, cpu, off, word->size, val, site);
 	word->flat = val;
-	if (w->weak)
-		xweak_stored(w, cpu, off, ts, 0, false);
+	if (!w->weak)
+		return;
+	xweak_stored(w, cpu, off, ts, 0, false);
+	if (off >= XSTACKS_AT && slot < XNR_THR)
+		word->coh[w->a->thr[slot].cpu] = ts;
 }
 
 /* The kernel touches a word: its frame must not be free. */
@@ -460,6 +474,8 @@ void xstore(void *addr, u32 size, u64 val, u32 order, const struct mach_site *si
 	} else {
 		xpark_store(w, t, off, site, MACH_SITE_STORE);
 	}
+	if (!xmem_forward(w, t->cpu, off))
+		adopt_plain(w, t->cpu, off, site);
 	if (now && release) {
 		xupdates_before(w, off, true);
 		ts = xmem_append(w, t->cpu, off, size, st.val, site);
