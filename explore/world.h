@@ -89,7 +89,7 @@ void xpanic(const char *file, int line, const char *what)
 #define XMAX_MSGS	8192
 #define XHASH		4096		/* of words; a power of two */
 #define XMAX_LOG	1024		/* MMU events of a CPU */
-#define XMAX_TLBI	512
+#define XMAX_TLBI	4096
 #define XMAX_PROMISES	64
 #define XMAX_IRQS	16		/* pending at a CPU */
 #define XMAX_LANES	6
