@@ -68,11 +68,16 @@ static void program_thread(void *arg)
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	w->a->nr_threads_left--;
-	xstep_schedule(w, t, NULL);
-	xpark(w, t, XWHY_END);
-	/* Somebody else needs the CPU, or all is over and the core shall clean up. */
-	if (w->a->phase == XPHASE_RUN)
-		xschedule(w, t, XWHY_BLOCKED);
+	/*
+	 * Somebody else needs the CPU, or all is over and the core shall clean up. A wake-up may
+	 * come late, from a wake_q of a lock that was had without it: it still has ended.
+	 */
+	do {
+		xstep_schedule(w, t, NULL);
+		xpark(w, t, XWHY_END);
+		if (w->a->phase == XPHASE_RUN)
+			xschedule(w, t, XWHY_BLOCKED);
+	} while (w->a->phase == XPHASE_RUN);
 }
 
 static void main_thread(struct xworld *w)
