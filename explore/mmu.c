@@ -711,8 +711,9 @@ s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
 			return 0;
 		xstep_begin(t, site, MACH_SITE_INSN);
 		if (w->mmu->insn_footprint(w, t->cpu, insn, &t->step))
-			xpark_buffer(w, t, XWHY_STEP, w->mmu->insns_drain ?
-				     XNEED_EMPTY : XNEED_NONE);
+			xpark_buffer(w, t, XWHY_STEP,
+				     w->mmu->insn_drains && w->mmu->insn_drains(insn) ?
+					     XNEED_EMPTY : XNEED_NONE);
 	}
 	w->mmu->insn(w, t, insn, a, b, c);
 	return 0;

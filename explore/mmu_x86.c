@@ -13,8 +13,15 @@
  *	of that PCID (each drops all of its paging-structure caches);
  *	a leaf likewise, until an invalidation of its page or of the PCID.
  *
- * All operations here serialise: they wait for the store buffer. Not modelled:
- * global pages, INVLPGB.
+ * All operations but the last two serialise: they wait for the store buffer. Not modelled:
+ * global pages.
+ *
+ * INVLPGB and TLBSYNC (AMD, APM vol. 3) do not: INVLPGB is weakly ordered. It reaches each CPU
+ * at some time of its own, and all of them have done it when TLBSYNC of the CPU that issued it
+ * is through; another CPU's TLBSYNC says nothing. So it has its place in every CPU's log
+ * at once, the issuing CPU's too, but drops nothing while it is pending: until then all
+ * that was cached before may be used; from then on only what was filled after
+ * that place. Like INVLPG it leaves nothing of the paging-structure caches (EFER.TCE = 0).
  */
 #include "world.h"
 
@@ -100,15 +107,28 @@ static void may_fill(struct held *h, const struct xpath *path, bool leaf, u32 st
 	}
 }
 
+/* Does one of l's addresses lie in what the end of path maps? */
+static bool names(const struct xworld *w, const struct xlog *l, const struct xpath *path)
+{
+	u64 size = 1ULL << xheight_shift(w, path->hop[path->n - 1].height);
+	u64 start = path->va & ~(size - 1), va = l->va, n;
+
+	if (va < start) {
+		n = (start - va + (1ULL << l->stride) - 1) >> l->stride;
+		if (n >= l->nr)
+			return false;
+		va += n << l->stride;
+	}
+	return va >= start && va - start < size;
+}
+
 static void apply(struct held *h, const struct xworld *w, const struct xuse *use,
 		  const struct xpath *path, const struct xlog *l)
 {
-	u32 shift = xheight_shift(w, path->hop[path->n - 1].height);
-
 	if (l->ctx != use->ctx && l->ctx != XCTX_ANY)
 		return;
 	forget_walk(h);
-	if (l->kind == XLOG_DROP_ALL || l->va >> shift == path->va >> shift)
+	if (l->kind == XLOG_DROP_ALL || names(w, l, path))
 		h->tlb = false;
 }
 
@@ -129,6 +149,8 @@ static bool may_hold(struct xworld *w, struct xuse *use, const struct xpath *pat
 	for (u32 i = 0; i < n; i++) {
 		const struct xlog *l = &log[i];
 
+		if (l->pending)
+			continue;
 		if (loaded)
 			may_fill(&h, path, use->leaf, start, l->time);
 		start = l->time;
@@ -164,16 +186,41 @@ static void invpcid(struct xworld *w, u32 cpu, u64 va, u64 pcid, u32 type)
 	}
 }
 
+/* On all CPUs, but not yet. rAX, EDX and ECX are as machine.h has them. */
+static void invlpgb(struct xworld *w, u32 cpu, u64 rax, u64 edx, u32 ecx)
+{
+	bool page = rax & MACH_X86_INVLPGB_VA;
+	struct xlog l = {
+		.kind = page ? XLOG_DROP_PAGE : XLOG_DROP_ALL, .pending = (u8)(cpu + 1),
+		.ctx = rax & MACH_X86_INVLPGB_PCID ? (u32)(edx >> 16 & X86_PCID_MASK) : XCTX_ANY,
+		.va = page ? rax & ~X86_PCID_MASK : 0, .nr = (ecx & 0xffff) + 1,
+		.stride = ecx & MACH_X86_INVLPGB_PMD ? 21 : 12,
+	};
+
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		xmmu_log(w, i, &l);
+}
+
+/* What cpu has issued is done on all CPUs. */
+static void tlbsync(struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		for (u32 k = 0; k < w->a->cpu[i].nr_log; k++)
+			if (w->a->log[i][k].pending == cpu + 1)
+				w->a->log[i][k].pending = 0;
+}
+
 static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 {
 	static const char *const name[] = {
 		[MACH_X86_INVLPG] = "INVLPG", [MACH_X86_INVPCID] = "INVPCID",
 		[MACH_X86_CR3] = "CR3 (flushing) =", [MACH_X86_CR3_NOFLUSH] = "CR3 =",
-		[MACH_X86_CR4_PGE] = "CR4.PGE",
+		[MACH_X86_CR4_PGE] = "CR4.PGE", [MACH_X86_INVLPGB] = "INVLPGB",
+		[MACH_X86_TLBSYNC] = "TLBSYNC",
 	};
 	u32 pcid = (u32)(a & X86_PCID_MASK);
 
-	XASSERT(op <= MACH_X86_CR4_PGE);
+	XASSERT(op < sizeof(name) / sizeof(*name) && name[op]);
 	xev_t(w, t, t->step.site, "%s 0x%llx", name[op],
 	      (unsigned long long)(a & ~MACH_X86_CR3_NOFLUSH_BIT));
 	switch (op) {
@@ -187,17 +234,33 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 	case MACH_X86_CR3_NOFLUSH:
 		xmmu_load_root(w, t->cpu, a & X86_ADDR, pcid, op == MACH_X86_CR3);
 		break;
+	case MACH_X86_INVLPGB:
+		invlpgb(w, t->cpu, a, b, c);
+		break;
+	case MACH_X86_TLBSYNC:
+		tlbsync(w, t->cpu);
+		break;
 	default:
 		drop(w, t->cpu, XLOG_DROP_ALL, XCTX_ANY, 0);
 	}
 }
 
+static bool broadcast(u32 op)
+{
+	return op == MACH_X86_INVLPGB || op == MACH_X86_TLBSYNC;
+}
+
 static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
 {
-	(void)w;
-	(void)op;
-	xstep_add(s, XOBJ_TLB, cpu, true);
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		if (i == cpu || broadcast(op))
+			xstep_add(s, XOBJ_TLB, i, true);
 	return true;
+}
+
+static bool insn_drains(u32 op)
+{
+	return !broadcast(op);
 }
 
 const struct xmmu_arch xmmu_x86 = {
@@ -208,5 +271,5 @@ const struct xmmu_arch xmmu_x86 = {
 	.may_hold = may_hold,
 	.insn = insn,
 	.insn_footprint = insn_footprint,
-	.insns_drain = true,
+	.insn_drains = insn_drains,
 };

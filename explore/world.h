@@ -272,7 +272,10 @@ enum xlog_kind {
 struct xlog {
 	u32 time;
 	u8 kind;
+	u8 pending;		/* x86's INVLPGB: CPU + 1 whose TLBSYNC it waits for */
+	u8 stride;		/* a page: log2 of the distance of va's, nr of them */
 	u16 root_gen;
+	u32 nr;			/* 0: one */
 	u32 root;		/* frame */
 	u32 ctx;		/* PCID, ASID, PID */
 	u64 va;
@@ -858,7 +861,8 @@ struct xmmu_arch {
 	void (*insn)(struct xworld *w, struct xthr *t, u32 insn, u64 a, u64 b, u32 c);
 	/* False: nobody can notice it yet, so it is no step. */
 	bool (*insn_footprint)(struct xworld *w, u32 cpu, u32 insn, struct xstep *s);
-	bool insns_drain;	/* they wait for the store buffer */
+	/* It waits for the store buffer; NULL: none does. */
+	bool (*insn_drains)(u32 insn);
 };
 
 extern const struct xmmu_arch xmmu_x86, xmmu_arm64, xmmu_power;

@@ -12,7 +12,10 @@
 	X(x86_ipi_filter)                                                       \
 	X(x86_invlpgb)                                                          \
 	X(x86_invlpgb_count_max)                                                \
-	X(x86_broadcast_flush)
+	X(x86_broadcast_flush)                                                  \
+	X(x86_global_asid_cpus)                                                 \
+	X(x86_global_asid_every)                                                \
+	X(x86_global_asid_last)
 
 /* Values of x86_ipi_filter. */
 enum { IPI_FILTER_LAZY, IPI_FILTER_LOADED_MM };

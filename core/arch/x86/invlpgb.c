@@ -8,11 +8,15 @@ KNOB_INT(x86_invlpgb_count_max, "x86.invlpgb_count_max", KNOB_HW, 8, 1, 1 << 16,
 	 "pages that one INVLPGB can take", "CPUID 8000_0008 EDX");
 KNOB_BOOL(x86_broadcast_flush, "x86.broadcast_flush", KNOB_POLICY, 0,
 	  "an mm on four CPUs or more is flushed by INVLPGB", "4afeb0ed1753 (6.15)");
-
-/* An mm gets a global ASID if it is loaded on more CPUs than this. */
-#define GLOBAL_ASID_CPUS 3
-/* Looked at once in so many flushes of a CPU. (Linux: in one of 32 jiffies.) */
-#define CONSIDER_EVERY 32
+KNOB_INT(x86_global_asid_cpus, "x86.global_asid_cpus", KNOB_POLICY, 3, 1, NR_CPUS,
+	 "CPUs that an mm must be loaded on more than, to get a global ASID",
+	 "4afeb0ed1753 (6.15): mm_active_cpus_exceeds(mm, 3)");
+KNOB_INT(x86_global_asid_every, "x86.global_asid_every", KNOB_POLICY, 32, 1, 1 << 15,
+	 "once in so many flushes of a CPU that is looked at",
+	 "4afeb0ed1753 (6.15), there in one of 32 jiffies");
+KNOB_INT(x86_global_asid_last, "x86.global_asid_last", KNOB_HW, MAX_ASID_AVAILABLE - 1,
+	 TLB_NR_DYN_ASIDS, MAX_ASID_AVAILABLE - 1,
+	 "highest ASID given out; fewer than PCIDs have make reuse frequent", "SDM 4.10.1");
 
 /* ---- ASIDs ---- */
 
@@ -41,7 +45,8 @@ static u16 allocate_global_asid(struct arch_root *root)
 	if (root->last_global_asid < TLB_NR_DYN_ASIDS)
 		root->last_global_asid = TLB_NR_DYN_ASIDS;
 	for (u32 wrapped = 0; wrapped < 2; wrapped++) {
-		for (asid = root->last_global_asid; asid < MAX_ASID_AVAILABLE; asid++) {
+		for (asid = root->last_global_asid; asid <= (u32)knob(x86_global_asid_last);
+		     asid++) {
 			if (test_bit64(root->global_asid_used, asid))
 				continue;
 			root->global_asid_used[asid / 64] |= 1UL << (asid % 64);
@@ -111,9 +116,9 @@ void consider_global_asid(struct mm_struct *mm)
 {
 	struct arch_cpu *cpu = &this_cpu()->arch;
 
-	if (!broadcast_flush_enabled() || ++cpu->flushes % CONSIDER_EVERY)
+	if (!broadcast_flush_enabled() || ++cpu->flushes % knob(x86_global_asid_every))
 		return;
-	if (mm_active_cpus_exceeds(mm, GLOBAL_ASID_CPUS))
+	if (mm_active_cpus_exceeds(mm, (u32)knob(x86_global_asid_cpus)))
 		use_global_asid(mm);
 }
 
