@@ -321,6 +321,9 @@ static void check_table(struct xworld *w, struct access *acc, const struct xpath
 	struct xuse use = acc->use;
 	char name[64];
 
+	/* A walk of now, whatever views the last path that was looked at had. */
+	use.ev = w->a->now;
+	use.fault = use.absent = false;
 	if (w->a->frame[frame].gen == path->hop[path->n - 1].gen)
 		return;
 	use.leaf = use.fault = false;
@@ -700,6 +703,12 @@ int xuser_access(u64 va, bool write, u64 *val)
 	}
 }
 
+static void describe_insn(struct xworld *w, struct xthr *t)
+{
+	xstep_clear(&t->step);
+	w->mmu->insn_footprint(w, t->cpu, t->describe.b, &t->step);
+}
+
 s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -710,10 +719,12 @@ s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
 		if (xskip(w, site))
 			return 0;
 		xstep_begin(t, site, MACH_SITE_INSN);
-		if (w->mmu->insn_footprint(w, t->cpu, insn, &t->step))
+		if (w->mmu->insn_footprint(w, t->cpu, insn, &t->step)) {
+			xstep_describe(w, t, describe_insn, 0, insn);
 			xpark_buffer(w, t, XWHY_STEP,
 				     w->mmu->insn_drains && w->mmu->insn_drains(insn) ?
 					     XNEED_EMPTY : XNEED_NONE);
+		}
 	}
 	w->mmu->insn(w, t, insn, a, b, c);
 	return 0;

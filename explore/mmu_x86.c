@@ -21,7 +21,8 @@
  * is through; another CPU's TLBSYNC says nothing. So it has its place in every CPU's log
  * at once, the issuing CPU's too, but drops nothing while it is pending: until then all
  * that was cached before may be used; from then on only what was filled after
- * that place. Like INVLPG it leaves nothing of the paging-structure caches (EFER.TCE = 0).
+ * that place. TLBSYNC also waits for stores of other CPUs that went through what is
+ * dropped, and so for those before them: they become visible with it. Like INVLPG it leaves nothing of the paging-structure caches (EFER.TCE = 0).
  */
 #include "world.h"
 
@@ -201,13 +202,41 @@ static void invlpgb(struct xworld *w, u32 cpu, u64 rax, u64 edx, u32 ecx)
 		xmmu_log(w, i, &l);
 }
 
+/* Does it drop what the store went through? */
+static bool holds_up(const struct xworld *w, const struct xlog *l, const struct xstore *s)
+{
+	struct xpath path = { .n = 1, .va = s->va };
+
+	if (s->kind != XSTORE_USER)
+		return false;
+	for (u32 h = 0; h < w->nr_levels && xheight_shift(w, h) <= s->shift; h++)
+		path.hop[0].height = (u8)h;
+	return l->kind == XLOG_DROP_ALL || names(w, l, &path);
+}
+
+/* How many of that CPU's buffered stores cpu's TLBSYNC waits for. */
+static u32 nr_held(const struct xworld *w, u32 cpu, u32 other)
+{
+	const struct xcpu *c = &w->a->cpu[other];
+	u32 n = 0;
+
+	for (u32 k = 0; k < c->nr_log; k++)
+		for (u32 i = n; i < c->nr_sb && w->a->log[other][k].pending == cpu + 1; i++)
+			if (holds_up(w, &w->a->log[other][k], &c->sb[i]))
+				n = i + 1;
+	return n;
+}
+
 /* What cpu has issued is done on all CPUs. */
 static void tlbsync(struct xworld *w, u32 cpu)
 {
-	for (u32 i = 0; i < w->nr_cpus; i++)
+	for (u32 i = 0; i < w->nr_cpus; i++) {
+		for (u32 n = i == cpu ? 0 : nr_held(w, cpu, i); n; n--)
+			xmem_drain_one(w, i, 0);
 		for (u32 k = 0; k < w->a->cpu[i].nr_log; k++)
 			if (w->a->log[i][k].pending == cpu + 1)
 				w->a->log[i][k].pending = 0;
+	}
 }
 
 static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
@@ -252,9 +281,13 @@ static bool broadcast(u32 op)
 
 static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
 {
-	for (u32 i = 0; i < w->nr_cpus; i++)
+	for (u32 i = 0; i < w->nr_cpus; i++) {
 		if (i == cpu || broadcast(op))
 			xstep_add(s, XOBJ_TLB, i, true);
+		if (op == MACH_X86_TLBSYNC && i != cpu)
+			for (u32 k = 0, n = nr_held(w, cpu, i); k < n; k++)
+				xmem_drain_footprint(w, i, k, s);
+	}
 	return true;
 }
 
