@@ -69,7 +69,7 @@ struct xthread {
 	u32 nr_ops;
 	void (*fn)(void *arg);
 	void *arg;			/* const during all executions */
-	bool forked;			/* starts only when another calls xfork() */
+	bool forked;			/* starts only by xfork() or xclone() */
 };
 
 /*
@@ -124,6 +124,8 @@ void xassert_fail(const char *what) __attribute__((noreturn));
  * a negative error number.
  */
 s64 xfork(u32 thread);
+/* The same in the caller's address space (CLONE_VM). */
+s64 xclone(u32 thread);
 /* The caller is preempted, if another thread waits for its CPU. */
 void xyield(void);
 /*

@@ -111,7 +111,7 @@ static void main_thread(struct xworld *w)
 	p->core->sys.exit();
 }
 
-s64 xfork(u32 i)
+static s64 start_thread(u32 i, u32 flags)
 {
 	struct xstack *s = xstack();
 	struct xworld *w = s->w;
@@ -125,11 +125,22 @@ s64 xfork(u32 i)
 	/* First: it may have ended before we are told of it. */
 	w->a->nr_threads_left++;
 	s->t->fork_slot = (u8)(i + 1);
-	tid = p->core->sys.clone(0, program_thread, (void *)(uintptr_t)&p->thread[i], affinity);
+	tid = p->core->sys.clone(flags, program_thread, (void *)(uintptr_t)&p->thread[i],
+				 affinity);
 	s->t->fork_slot = 0;
 	if (tid < 0)
 		w->a->nr_threads_left--;
 	return tid;
+}
+
+s64 xfork(u32 thread)
+{
+	return start_thread(thread, 0);
+}
+
+s64 xclone(u32 thread)
+{
+	return start_thread(thread, CORE_CLONE_VM);
 }
 
 void xworld_thread_main(void *arg)

@@ -62,7 +62,7 @@ static void check_arg(struct parser *p, const struct sc_op *op, u32 i)
 		parser_fail(p, n->pos, "expected PROT_* flags, not %#" PRIx64, v);
 }
 
-/* The argument of fork(): a thread, which then starts there and nowhere else. */
+/* The argument of fork() or clone(): a thread, which then starts there and nowhere else. */
 static u16 parse_forked(struct parser *p)
 {
 	struct token t = parser_next(p);
@@ -193,7 +193,8 @@ static void parse_op(struct parser *p)
 			    sc_calls[op.call].name);
 		return;
 	}
-	if (p->thread == &p->sc->final && (op.call == SC_FORK || op.call == SC_YIELD))
+	if (p->thread == &p->sc->final && (op.call == SC_FORK || op.call == SC_CLONE ||
+					     op.call == SC_YIELD))
 		parser_fail(p, call.pos, "expected no %s() in final: it runs alone",
 			    sc_calls[op.call].name);
 	parse_args(p, &op);

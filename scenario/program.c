@@ -195,6 +195,16 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 		return sys->mremap(arg[0], arg[1], arg[2], (u32)arg[3], arg[4]);
 	case SC_FORK:
 		return xfork((u32)arg[0]);
+	case SC_CLONE:
+		return xclone((u32)arg[0]);
+	case SC_SHMGET:
+		return sys->shmget(arg[0]);
+	case SC_SHMAT:
+		return sys->shmat((s64)arg[0], arg[1]);
+	case SC_SHMDT:
+		return sys->shmdt(arg[0]);
+	case SC_SHM_RMID:
+		return sys->shm_rmid((s64)arg[0]);
 	case SC_GUP:
 		return sys->gup_fast(arg[0], op->nr_args > 1 ? (u32)arg[1] : 1, arg[2] & 1);
 	case SC_LOOKUP:
@@ -250,7 +260,7 @@ static void promise_moved(const struct sc_program *p, const u64 *arg, s64 ret)
  * entries that were there when the operation began and were gone when it returned
  * (explore/oracle.h). So DONTNEED, whose range may be faulted in again at once, promises
  * what munmap does, and calls of other CPUs that overlap need no care here. A truncation
- * promises the same. Reclaim and migration promise
+ * promises the same. Reclaim, migration and shmdt(), whose length is the segment's, promise
  * nothing: what they free is looked at when it is freed.
  */
 static void promise(const struct sc_program *p, const struct sc_op *op,

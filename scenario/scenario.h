@@ -42,6 +42,11 @@ extern const char *const sc_arch_names[];
 	X(MADVISE, "madvise", "alm", 3)                                         \
 	X(MREMAP, "mremap", "allra", 4)                                         \
 	X(FORK, "fork", "t", 1)                                                 \
+	X(CLONE, "clone", "t", 1)                                               \
+	X(SHMGET, "shmget", "l", 1)                                             \
+	X(SHMAT, "shmat", "va", 1)                                              \
+	X(SHMDT, "shmdt", "a", 1)                                               \
+	X(SHM_RMID, "shm_rmid", "v", 1)                                         \
 	X(GUP, "gup_fast", "avg", 1)                                            \
 	X(LOOKUP, "pte_lookup", "a", 1)                                         \
 	X(YIELD, "yield", "", 0)                                                \
@@ -107,7 +112,7 @@ struct sc_op {
 struct sc_thread {
 	char name[SC_NAME_SIZE];	/* "cpu0", "cpu0.reader", "init", "final" */
 	u32 cpu;
-	bool forked;		/* fork() names it: it starts there, in an mm of its own */
+	bool forked;		/* fork() or clone() names it: it starts there */
 	struct sc_pos pos;	/* of the first line, or fork(), that names it */
 	u32 nr_ops;
 	struct sc_op op[XMAX_OPS];

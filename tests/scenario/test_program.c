@@ -73,6 +73,36 @@ s64 xfork(u32 thread)
 	return 7;
 }
 
+s64 xclone(u32 thread)
+{
+	say("clone %u\n", thread);
+	return 8;
+}
+
+static s64 fake_shmget(u64 size)
+{
+	say("shmget %lx\n", size);
+	return 5;
+}
+
+static s64 fake_shmat(s64 id, u64 addr)
+{
+	say("shmat %ld %lx\n", id, addr);
+	return (s64)addr;
+}
+
+static s64 fake_shmdt(u64 addr)
+{
+	say("shmdt %lx\n", addr);
+	return 0;
+}
+
+static s64 fake_shm_rmid(s64 id)
+{
+	say("shm_rmid %ld\n", id);
+	return 0;
+}
+
 void xyield(void)
 {
 	say("yield\n");
@@ -160,6 +190,8 @@ static const struct core_module fake_core = {
 		.mmap = fake_mmap, .munmap = fake_munmap,
 		.mprotect = fake_mprotect, .madvise = fake_madvise,
 		.mremap = fake_mremap, .gup_fast = fake_gup, .pte_lookup = fake_lookup,
+		.shmget = fake_shmget, .shmat = fake_shmat, .shmdt = fake_shmdt,
+		.shm_rmid = fake_shm_rmid,
 		.exit = fake_exit,
 	},
 };
@@ -322,6 +354,20 @@ static void test_new_calls(void **state)
 	    "fork 2\nreadonly 10000-14000\n");
 }
 
+static void test_shm_and_clone(void **state)
+{
+	(void)state;
+	begin(INIT "init: s = shmget(8K); clone(cpu1)\n"
+	      "cpu0: r = shmat(s, 0x20000); assert(r == 0x20000); shmdt(r); shm_rmid(s)\n"
+	      "cpu0: r = clone(cpu0.b); assert(r == 8)\n"
+	      "cpu0.b: load(A)\ncpu1: load(A)\n");
+	assert_true(sc_xprogram(program)->thread[0].forked);
+	assert_true(sc_xprogram(program)->thread[2].forked);
+	run_thread(1);
+	end(INIT_SAID "shmget 2000\nclone 0\nshmat 5 20000\nshmdt 20000\nshm_rmid 5\n"
+	    "clone 2\n");
+}
+
 static void test_program_facts(void **state)
 {
 	const struct xprogram *x;
@@ -386,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_final),
 		cmocka_unit_test(test_promises),
 		cmocka_unit_test(test_new_calls),
+		cmocka_unit_test(test_shm_and_clone),
 		cmocka_unit_test(test_program_facts),
 		cmocka_unit_test(test_ready),
 	};
