@@ -97,6 +97,12 @@ typedef atomic64_t atomic_long_t;
 
 typedef struct mach_lock spinlock_t;
 
+/*
+ * This CPU holds l. For who reads or writes plain C that l guards (__guarded_by): what a
+ * compiler and an exploring machine cannot see, this asserts.
+ */
+#define lockdep_assert_held(l) BUG_ON((l)->owner != smp_processor_id() + 1UL)
+
 #define spin_lock(l) mach_spin_lock(l)
 #define spin_trylock(l) mach_spin_trylock(l)
 #define spin_unlock(l) mach_spin_unlock(l)

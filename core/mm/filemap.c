@@ -20,6 +20,12 @@ static struct page_wait_queue *page_waitqueue(struct page *page)
 	return &kernel()->page_wait[page_to_pfn(page) % PAGE_WAIT_TABLE];
 }
 
+static struct list_head *waiters_of(struct page_wait_queue *q)
+{
+	lockdep_assert_held(&q->lock);
+	return &q->waiters;
+}
+
 /* False: it is not locked (any more). Else w is in the queue. */
 static bool queue_up(struct page *page, struct page_waiter *w)
 {
@@ -32,7 +38,7 @@ static bool queue_up(struct page *page, struct page_waiter *w)
 	spin_lock(&q->lock);
 	locked = mach_rmw(&page->flags, MACH_OR, PG_waiters, 0, MACH_FULL) & PG_locked;
 	if (locked)
-		list_add_tail(&w->node, &q->waiters);
+		list_add_tail(&w->node, waiters_of(q));
 	spin_unlock(&q->lock);
 	return locked;
 }
@@ -61,7 +67,7 @@ void __wake_page(struct page *head)
 
 	spin_lock(&q->lock);
 	(void)mach_rmw(&head->flags, MACH_AND, (u64)(u32)~PG_waiters, 0, MACH_RELAXED);
-	list_for_each_entry_safe(w, next, &q->waiters, node) {
+	list_for_each_entry_safe(w, next, waiters_of(q), node) {
 		u32 tid = w->tid;
 
 		if (w->page != head)

@@ -11,6 +11,17 @@ static void anon_vma_free_rcu(struct rcu_head *head)
 	anon_vma_free(av);
 }
 
+/* False: it has one. Who makes the first one holds the mm's lock. */
+static bool set_anon_vma(struct vm_area_struct *vma, struct anon_vma *av)
+{
+	lockdep_assert_held(&vma->vm_mm->page_table_lock);
+	if (READ_ONCE(vma->anon_vma))
+		return false;
+	list_add_tail(&vma->rmap_node, &av->head);
+	smp_store_release(&vma->anon_vma, av);
+	return true;
+}
+
 /*
  * Two threads may fault at once, each with the VMA locked for reading. Linux first looks
  * whether a neighbour's will do, so that the two may merge later; for that the mmap_lock is
@@ -28,11 +39,8 @@ int anon_vma_prepare(struct vm_area_struct *vma)
 	INIT_LIST_HEAD(&av->head);
 	atomic_set(&av->refcount, 1);
 	spin_lock(&vma->vm_mm->page_table_lock);
-	if (!READ_ONCE(vma->anon_vma)) {
-		list_add_tail(&vma->rmap_node, &av->head);
-		smp_store_release(&vma->anon_vma, av);
+	if (set_anon_vma(vma, av))
 		av = NULL;
-	}
 	spin_unlock(&vma->vm_mm->page_table_lock);
 	if (av)
 		anon_vma_free(av);
@@ -49,10 +57,16 @@ spinlock_t *vma_rmap_lock(struct vm_area_struct *vma)
 	return av ? &av->lock : NULL;
 }
 
+static void link_to_file(struct vm_area_struct *vma, struct address_space *file)
+{
+	lockdep_assert_held(&file->i_mmap_lock);
+	list_add_tail(&vma->rmap_node, &file->i_mmap);
+}
+
 void vma_rmap_link_file(struct vm_area_struct *vma)
 {
 	spin_lock(&vma->vm_file->i_mmap_lock);
-	list_add_tail(&vma->rmap_node, &vma->vm_file->i_mmap);
+	link_to_file(vma, vma->vm_file);
 	spin_unlock(&vma->vm_file->i_mmap_lock);
 }
 
@@ -60,12 +74,19 @@ void vma_rmap_link_file(struct vm_area_struct *vma)
 static void link_behind(struct vm_area_struct *vma, struct vm_area_struct *of)
 {
 	if (of->vm_file) {
-		list_add_tail(&vma->rmap_node, &of->vm_file->i_mmap);
+		link_to_file(vma, of->vm_file);
 		return;
 	}
+	lockdep_assert_held(&of->anon_vma->lock);
 	list_add_tail(&vma->rmap_node, &of->anon_vma->head);
 	atomic_inc(&of->anon_vma->refcount);
 	WRITE_ONCE(vma->anon_vma, of->anon_vma);
+}
+
+static void unlink_under(struct vm_area_struct *vma, spinlock_t *lock)
+{
+	lockdep_assert_held(lock);
+	list_del(&vma->rmap_node);
 }
 
 void vma_rmap_clone(struct vm_area_struct *vma, struct vm_area_struct *of)
@@ -95,7 +116,7 @@ void vma_rmap_merge(struct vm_area_struct *prev, struct vm_area_struct *next)
 	if (vma_rmap_lock(next)) {
 		if (!vma_rmap_lock(prev))
 			link_behind(prev, next);
-		list_del(&next->rmap_node);
+		unlink_under(next, lock);
 	}
 	drop_rmap_lock(lock);
 }
@@ -107,7 +128,7 @@ void vma_rmap_unlink(struct vm_area_struct *vma)
 	if (!lock)
 		return;
 	spin_lock(lock);
-	list_del(&vma->rmap_node);
+	unlink_under(vma, lock);
 	spin_unlock(lock);
 }
 
@@ -123,6 +144,7 @@ void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 a
 
 struct rmap_walk {
 	struct page *page;
+	spinlock_t *lock;	/* held */
 	rmap_one_t one;
 	void *arg;
 };
@@ -134,6 +156,7 @@ static bool walk_vma(const struct rmap_walk *w, struct vm_area_struct *vma)
 	u64 first = vma->vm_pgoff;
 	u64 last = first + ((vma->vm_end - vma->vm_start) >> PAGE_SHIFT);
 
+	lockdep_assert_held(w->lock);
 	from = max(from, first);
 	to = min(to, last);
 	if (from >= to)
@@ -142,10 +165,11 @@ static bool walk_vma(const struct rmap_walk *w, struct vm_area_struct *vma)
 		      vma->vm_start + ((to - first) << PAGE_SHIFT), w->arg);
 }
 
-static void walk_list(const struct rmap_walk *w, spinlock_t *lock, struct list_head *head)
+static void walk_list(struct rmap_walk *w, spinlock_t *lock, struct list_head *head)
 {
 	struct vm_area_struct *vma;
 
+	w->lock = lock;
 	spin_lock(lock);
 	list_for_each_entry(vma, head, rmap_node)
 		if (!walk_vma(w, vma))

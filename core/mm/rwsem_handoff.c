@@ -275,6 +275,7 @@ static bool handoff_try_write_lock(struct rw_semaphore *sem,
 	struct rwsem_waiter *first = rwsem_first_waiter(sem);
 	s64 count = atomic_long_read(&sem->count), old, new;
 
+	lockdep_assert_held(&sem->wait_lock);
 	for (;;) {
 		bool has_handoff = count & RWSEM_FLAG_HANDOFF;
 

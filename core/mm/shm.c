@@ -15,6 +15,14 @@ struct shmid_kernel {
 	struct address_space *file;	/* const; a reference of ours */
 };
 
+static void shm_add(struct kernel *k, struct shmid_kernel *shp)
+{
+	lockdep_assert_held(&k->shm_lock);
+	shp->id = k->shm_next_id++;
+	shp->next = k->shm;
+	k->shm = shp;
+}
+
 s64 do_shmget(u64 size)
 {
 	struct kernel *k = kernel();
@@ -28,10 +36,8 @@ s64 do_shmget(u64 size)
 	shp->file = shmem_file_setup(size);
 	shp->file->shm_size = size;
 	spin_lock(&k->shm_lock);
-	id = k->shm_next_id++;
-	shp->id = id;
-	shp->next = k->shm;
-	k->shm = shp;
+	shm_add(k, shp);
+	id = shp->id;
 	spin_unlock(&k->shm_lock);
 	return id;
 }
@@ -41,6 +47,7 @@ static struct shmid_kernel **shm_find(struct kernel *k, s64 id)
 {
 	struct shmid_kernel **pos = &k->shm;
 
+	lockdep_assert_held(&k->shm_lock);
 	while (*pos && (*pos)->id != id)
 		pos = &(*pos)->next;
 	return pos;

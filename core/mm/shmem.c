@@ -74,6 +74,7 @@ static void **pc_slot(struct address_space *file, u64 index,
 {
 	void **slot = (void **)&file->i_pages;
 
+	lockdep_assert_held(&file->i_pages_lock);
 	*parent = NULL;
 	for (u32 level = file->height; level; level--) {
 		u32 i = (index >> (PC_SHIFT * (level - 1))) & (PC_SLOTS - 1);
@@ -96,6 +97,7 @@ static void **pc_find_slot(struct address_space *file, u64 index, struct pc_node
 {
 	struct pc_node *node = file->i_pages;
 
+	lockdep_assert_held(&file->i_pages_lock);
 	*parent = NULL;
 	for (u32 level = file->height; node; level--) {
 		void **slot = &node->slot[(index >> (PC_SHIFT * (level - 1))) &
@@ -368,6 +370,12 @@ static bool evict_isolated(struct address_space *file, struct page *page)
 	return ours;
 }
 
+static bool leaf_in_use(struct address_space *file, struct pc_node *n)
+{
+	lockdep_assert_held(&file->i_pages_lock);
+	return n->count;
+}
+
 /*
  * The pages of one node of the lowest level; no VMA maps them. Those that reclaim or
  * migration has isolated are waited for: as long as they have such a page locked, they use the
@@ -376,7 +384,7 @@ static bool evict_isolated(struct address_space *file, struct page *page)
 static void evict_leaf(struct address_space *file, struct pc_node *n)
 {
 	spin_lock(&file->i_pages_lock);
-	for (u32 i = 0; n->count; i++) {
+	for (u32 i = 0; leaf_in_use(file, n); i++) {
 		void *slot = READ_ONCE(n->slot[i]);
 		struct page *page = slot;
 

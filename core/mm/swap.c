@@ -26,6 +26,12 @@ static spinlock_t *slot_lock(u64 offset)
 	return &kernel()->swap->lock[offset / SWAP_CLUSTER % SWAP_LOCKS];
 }
 
+static struct swap_slot *swap_slot_locked(u64 offset)
+{
+	lockdep_assert_held(slot_lock(offset));
+	return swap_slot(offset);
+}
+
 /* ---- slots ---- */
 
 /* Nothing holds it any more. Under its lock; whoever wrote its frame is done. */
@@ -40,16 +46,17 @@ static void slot_release(struct swap_slot *s)
 /* A free slot of [from, to), one cluster, taken; 0: none. */
 static u64 take_slot(u64 from, u64 to, struct page *cache)
 {
-	struct swap_slot *slot = kernel()->swap->slot;
+	struct swap_slot *slot;
 	u64 i;
 
 	spin_lock(slot_lock(from));
-	for (i = max(from, 1UL); i < to; i++)
-		if (!slot[i].count && !slot[i].cache)
+	for (i = max(from, 1UL); i < to; i++) {
+		slot = swap_slot_locked(i);
+		if (!slot->count && !slot->cache) {
+			slot->cache = cache;
+			slot->count = !cache;
 			break;
-	if (i < to) {
-		slot[i].cache = cache;
-		slot[i].count = !cache;
+		}
 	}
 	spin_unlock(slot_lock(from));
 	return i < to ? i : 0;
@@ -79,7 +86,7 @@ u64 swap_alloc_slot(void)
 void swap_duplicate(u64 offset)
 {
 	spin_lock(slot_lock(offset));
-	swap_slot(offset)->count++;
+	swap_slot_locked(offset)->count++;
 	spin_unlock(slot_lock(offset));
 }
 
@@ -88,16 +95,17 @@ u32 swap_count(u64 offset)
 	u32 count;
 
 	spin_lock(slot_lock(offset));
-	count = swap_slot(offset)->count;
+	count = swap_slot_locked(offset)->count;
 	spin_unlock(slot_lock(offset));
 	return count;
 }
 
 void swap_free(u64 offset)
 {
-	struct swap_slot *s = swap_slot(offset);
+	struct swap_slot *s;
 
 	spin_lock(slot_lock(offset));
+	s = swap_slot_locked(offset);
 	BUG_ON(!s->count);
 	s->count--;
 	slot_release(s);
@@ -175,7 +183,7 @@ void delete_from_swap_cache(struct page *page)
 	u64 offset = page->private;
 
 	spin_lock(slot_lock(offset));
-	uncache(swap_slot(offset), page);
+	uncache(swap_slot_locked(offset), page);
 	spin_unlock(slot_lock(offset));
 	/* What the slot had is nowhere but here. */
 	set_page_dirty(page);
@@ -195,7 +203,7 @@ bool swap_cache_remove_frozen(struct page *page)
 		done = false;
 	}
 	if (done)
-		uncache(swap_slot(offset), page);
+		uncache(swap_slot_locked(offset), page);
 	spin_unlock(slot_lock(offset));
 	return done;
 }
@@ -208,7 +216,7 @@ bool swap_cache_replace_frozen(struct page *old, struct page *new)
 	spin_lock(slot_lock(offset));
 	done = page_ref_freeze(old, 2);
 	if (done) {
-		swap_slot(offset)->cache = new;
+		swap_slot_locked(offset)->cache = new;
 		get_page(new);
 		new->private = offset;
 		(void)mach_rmw(&new->flags, MACH_OR, PG_swapcache, 0, MACH_RELAXED);
@@ -246,7 +254,7 @@ struct page *swap_cache_get(u64 offset)
 	struct page *page;
 
 	spin_lock(slot_lock(offset));
-	page = swap_slot(offset)->cache;
+	page = swap_slot_locked(offset)->cache;
 	if (page)
 		get_page(page);
 	spin_unlock(slot_lock(offset));
@@ -256,9 +264,10 @@ struct page *swap_cache_get(u64 offset)
 /* Puts page, locked, into the cache, unless another is there, or the slot is not in use. */
 static struct page *cache_or_get(u64 offset, struct page *page)
 {
-	struct swap_slot *s = swap_slot(offset);
+	struct swap_slot *s;
 
 	spin_lock(slot_lock(offset));
+	s = swap_slot_locked(offset);
 	if (!s->count) {
 		page = NULL;
 	} else if (s->cache) {

@@ -42,6 +42,7 @@ static u16 allocate_global_asid(struct arch_root *root)
 {
 	u32 asid;
 
+	lockdep_assert_held(&root->global_asid_lock);
 	if (root->last_global_asid < TLB_NR_DYN_ASIDS)
 		root->last_global_asid = TLB_NR_DYN_ASIDS;
 	for (u32 wrapped = 0; wrapped < 2; wrapped++) {
@@ -78,6 +79,13 @@ static void use_global_asid(struct mm_struct *mm)
 	spin_unlock_irqrestore(&root->global_asid_lock, flags);
 }
 
+/* Not to be given out before the next wrap, which flushes. */
+static void retire_global_asid(struct arch_root *root, u32 asid)
+{
+	lockdep_assert_held(&root->global_asid_lock);
+	root->global_asid_freed[asid / 64] |= 1UL << (asid % 64);
+}
+
 /* Nobody has mm loaded any more; but TLBs may still hold what is its. */
 void mm_free_global_asid(struct mm_struct *mm)
 {
@@ -88,7 +96,7 @@ void mm_free_global_asid(struct mm_struct *mm)
 	if (!asid)
 		return;
 	spin_lock_irqsave(&root->global_asid_lock, flags);
-	root->global_asid_freed[asid / 64] |= 1UL << (asid % 64);
+	retire_global_asid(root, asid);
 	WRITE_ONCE(mm->context.global_asid, 0);
 	spin_unlock_irqrestore(&root->global_asid_lock, flags);
 }
