@@ -123,7 +123,7 @@ static int collapse_table(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 	pte = pte_offset_map(old, addr);
 	if (!collapse_isolate(pte)) {
 		spin_lock(pmd_ptl);
-		pmd_populate(mm, pmdp, pmd_page(old));
+		pmd_populate_locked(mm, pmdp, pmd_page(old));
 		spin_unlock(pmd_ptl);
 		drop_rmap_lock(rmap_lock);
 		return -EAGAIN;

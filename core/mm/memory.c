@@ -112,7 +112,7 @@ static bool zap_empty_pte_table(struct mm_struct *mm, pmd_t *pmdp)
 
 	if (!spin_trylock(pml))
 		return false;
-	pmd_clear(pmdp);
+	pmd_clear_locked(mm, pmdp);
 	spin_unlock(pml);
 	return true;
 }
@@ -135,7 +135,7 @@ static struct page *zap_pte_table_if_empty(struct mm_struct *mm, pmd_t *pmdp)
 		spin_lock(ptl);
 		if (mach_scan_zero(page_to_virt(pmd_page(pmd)), n) == n) {
 			table = pmd_page(pmd);
-			pmd_clear(pmdp);
+			pmd_clear_locked(mm, pmdp);
 		}
 		spin_unlock(ptl);
 	}

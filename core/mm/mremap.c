@@ -95,8 +95,8 @@ static bool __move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 	if (new_ptl != old_ptl)
 		spin_lock(new_ptl);
 	pmd = pmdp_get(old_pmd);
-	pmd_clear(old_pmd);
-	pmd_populate(mm, new_pmd, pmd_page(pmd));
+	pmd_clear_locked(mm, old_pmd);
+	pmd_populate_locked(mm, new_pmd, pmd_page(pmd));
 	flush_tlb_range(m->vma, m->old, m->old + PMD_SIZE);
 	if (new_ptl != old_ptl)
 		spin_unlock(new_ptl);

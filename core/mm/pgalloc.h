@@ -134,4 +134,17 @@ static inline void mm_dec_nr_tables(struct mm_struct *mm)
 	atomic_long_add(-(s64)PAGE_SIZE, &mm->pgtables_bytes);
 }
 
+/* Where others may look at the PMD entry meanwhile: its lock is held. */
+static inline void pmd_clear_locked(struct mm_struct *mm, pmd_t *pmdp)
+{
+	lockdep_assert_held(pmd_lockptr(mm, pmdp));
+	pmd_clear(pmdp);
+}
+
+static inline void pmd_populate_locked(struct mm_struct *mm, pmd_t *pmdp, pgtable_t table)
+{
+	lockdep_assert_held(pmd_lockptr(mm, pmdp));
+	pmd_populate(mm, pmdp, table);
+}
+
 #endif
