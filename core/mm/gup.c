@@ -129,10 +129,25 @@ static bool gup_fast_pmd(struct gup *g, u64 addr, u64 end)
 	return true;
 }
 
+/*
+ * For writing: what is anonymous is nobody else's. Else a device would write to what a child
+ * has, too. (Linux: sanity_check_pinned_pages().)
+ */
+static bool all_exclusive(const struct gup *g)
+{
+	for (u32 i = 0; i < g->nr; i++) {
+		const struct page *page = g->pages[i];
+
+		if (!PageHuge(page) && PageAnon(page) && !PageAnonExclusive(page))
+			return false;
+	}
+	return true;
+}
+
 static void gup_fast(struct gup *g, u64 addr, u64 end)
 {
 	u32 seq = READ_ONCE(g->mm->write_protect_seq);
-	bool flags, more = true;
+	bool flags, exclusive, more = true;
 
 	if (knob(mm_write_protect_seq) && (seq & 1))
 		return;
@@ -145,12 +160,17 @@ static void gup_fast(struct gup *g, u64 addr, u64 end)
 		addr = next;
 	}
 	end_lockless_pgtbl_walk(g->mm, flags);
+	exclusive = !g->write || all_exclusive(g);
 	/*
 	 * A fork has write-protected entries as we took pages: what we have may be the
 	 * child's, too, and a device would write to both.
 	 */
 	smp_rmb();
-	if (knob(mm_write_protect_seq) && READ_ONCE(g->mm->write_protect_seq) != seq)
+	if (!knob(mm_write_protect_seq))
+		return;
+	if (READ_ONCE(g->mm->write_protect_seq) == seq)
+		BUG_ON(!exclusive);
+	else
 		while (g->nr)
 			put_refs(g->pages[--g->nr], 1);
 }

@@ -504,6 +504,7 @@ bool page_mkclean(struct page *page)
 
 static void vma_flush_batched_pending(struct vm_area_struct *vma, u64 addr, u64 end)
 {
+	lockdep_assert_held(&vma->vm_file->i_mmap_lock);
 	for (u64 next; addr < end; addr = next) {
 		pmd_t *pmdp = mm_find_pmd(vma->vm_mm, addr);
 		pmd_t pmd = pmdp ? pmdp_get(pmdp) : __pmd(0);

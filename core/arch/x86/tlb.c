@@ -83,7 +83,7 @@ static void flush_tlb_func(const struct flush_tlb_info *f)
 	struct mm_struct *loaded_mm = READ_ONCE(cpu->loaded_mm);
 	struct tlb_context *ctx;
 	bool local = smp_processor_id() == f->initiating_cpu;
-	u64 mm_tlb_gen;
+	u64 mm_tlb_gen, local_tlb_gen;
 
 	if (!local) {
 		count_vm_event(tlb_remote_flush_received);
@@ -117,11 +117,13 @@ static void flush_tlb_func(const struct flush_tlb_info *f)
 	 * as this generation. The flush instructions serialise, so no barrier.
 	 */
 	mm_tlb_gen = atomic64_read(&loaded_mm->context.tlb_gen);
-	if (ctx->tlb_gen == mm_tlb_gen)
+	/* Not newer than that: no other flush comes between, with interrupts off. */
+	local_tlb_gen = READ_ONCE(ctx->tlb_gen);
+	if (local_tlb_gen == mm_tlb_gen)
 		return;
-	BUG_ON(ctx->tlb_gen > mm_tlb_gen || f->new_tlb_gen > mm_tlb_gen);
+	BUG_ON(local_tlb_gen > mm_tlb_gen || f->new_tlb_gen > mm_tlb_gen);
 
-	flush_tlb_catch_up(f, ctx->tlb_gen, mm_tlb_gen, local);
+	flush_tlb_catch_up(f, local_tlb_gen, mm_tlb_gen, local);
 	ctx->tlb_gen = mm_tlb_gen;
 }
 
