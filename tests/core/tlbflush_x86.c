@@ -528,6 +528,11 @@ static u32 model_run(u32 features, u64 seed)
 		{ KNOB_x86_invlpgb, features >> 4 & 1 },
 		{ KNOB_x86_broadcast_flush, features >> 4 & 1 },
 		{ KNOB_x86_invlpgb_count_max, 7 },
+		/* Soon, and few: they wrap. */
+		{ KNOB_x86_global_asid_cpus, features >> 5 & 1 ? 1 : 3 },
+		{ KNOB_x86_global_asid_every, features >> 5 & 1 ? 2 : 32 },
+		{ KNOB_x86_global_asid_last, features >> 5 & 1 ? TLB_NR_DYN_ASIDS + 1 :
+							       MAX_ASID_AVAILABLE - 1 },
 	};
 	struct model *m = calloc(1, sizeof(*m));
 	u32 broadcasts;
@@ -588,7 +593,8 @@ static void test_model(void **state)
 		model_run(features, features + 1);
 	/* With PCID, with INVPCID, without PTI; both filters. */
 	for (u64 seed = 1; seed <= 4; seed++)
-		broadcasts += model_run(0x13, seed) + model_run(0x1b, seed);
+		broadcasts += model_run(0x13, seed) + model_run(0x1b, seed) +
+			      model_run(0x33, seed);
 	assert_true(broadcasts > 1000);
 }
 

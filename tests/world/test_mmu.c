@@ -149,6 +149,95 @@ static void test_x86_dirty(void **state)
 	assert_true(shape_saw(&seen, 91));
 }
 
+/* INVLPGB: for all CPUs, and done at TLBSYNC of the same CPU, not before. */
+#define B_VA MACH_X86_INVLPGB_VA
+#define NEW_PAGE_MB NEW_PAGE; mach_fence(MACH_SMP_MB)
+static void b_full(void)
+{
+	NEW_PAGE_MB;
+	mach_x86_invlpgb(SHAPE_VA | B_VA, 0, 0);
+	mach_x86_tlbsync();
+	SAY;
+}
+static void b_no_sync(void) { NEW_PAGE_MB; mach_x86_invlpgb(SHAPE_VA | B_VA, 0, 0); SAY; }
+/* The store may become visible after both. */
+static void b_no_mb(void)
+{
+	NEW_PAGE;
+	mach_x86_invlpgb(SHAPE_VA | B_VA, 0, 0);
+	mach_x86_tlbsync();
+	SAY;
+}
+static void b_flush(u64 rax, u32 ecx)
+{
+	NEW_PAGE_MB;
+	mach_x86_invlpgb(rax, 0, ecx);
+	mach_x86_tlbsync();
+	SAY;
+}
+static void b_other(void) { b_flush((SHAPE_VA + 4096) | B_VA, 3); }
+static void b_range(void) { b_flush((SHAPE_VA - 4096) | B_VA, 1); }
+static void b_stride(void) { b_flush((SHAPE_VA - 2 * 0x200000) | B_VA, 2 | MACH_X86_INVLPGB_PMD); }
+static void b_stride_beside(void) { b_flush((SHAPE_VA - 4096) | B_VA, 7 | MACH_X86_INVLPGB_PMD); }
+static void b_all(void) { b_flush(0, 0); }
+static void b_pcid(void) { b_flush(MACH_X86_INVLPGB_PCID, 0); }
+static void sync_and_use(void)
+{
+	v->r[0] = mach_load(shape_y, MACH_ACQUIRE);
+	mach_x86_tlbsync();
+	v->r[1] = shape_load(SHAPE_VA);
+}
+
+static void test_x86_invlpgb(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	assert_false(sees(XARCH_X86, b_full, 11));
+	assert_true(sees(XARCH_X86, b_full, 21));
+	assert_true(sees(XARCH_X86, b_full, 10));
+	assert_true(sees(XARCH_X86, b_no_sync, 11));
+	assert_true(sees(XARCH_X86, b_no_mb, 11));
+	assert_true(sees(XARCH_X86, b_other, 11));
+	assert_false(sees(XARCH_X86, b_range, 11));
+	assert_false(sees(XARCH_X86, b_stride, 11));
+	assert_true(sees(XARCH_X86, b_stride_beside, 11));
+	assert_false(sees(XARCH_X86, b_all, 11));
+	/* PCID 0 is nobody's. */
+	assert_true(sees(XARCH_X86, b_pcid, 11));
+	/* The other CPU's TLBSYNC is for what that one has issued. */
+	seen = look(XARCH_X86, b_no_sync, sync_and_use);
+	assert_true(shape_saw(&seen, 11));
+}
+
+/* A store through what is dropped is visible when TLBSYNC is through, or never made so. */
+static void b_watch(void)
+{
+	NEW_PAGE_MB;
+	mach_x86_invlpgb(SHAPE_VA | B_VA, 0, 0);
+	mach_x86_tlbsync();
+	v->r[2] = mach_load(shape_entry(v->old, 0), MACH_RELAXED);
+	v->r[3] = mach_load(shape_entry(v->old, 0), MACH_RELAXED);
+}
+
+static void test_x86_tlbsync_stores(void **state)
+{
+	bool early = false, none = false;
+	struct seen seen;
+
+	(void)state;
+	seen = look(XARCH_X86, b_watch, store);
+	assert_int_equal(seen.rule, XRULE_NONE);
+	for (u32 i = 0; i < seen.n; i++) {
+		u32 first = seen.out[i] / 100 % 10, second = seen.out[i] / 1000 % 10;
+
+		assert_int_equal(first, second);
+		early |= first == 7;
+		none |= first == 1;
+	}
+	assert_true(early && none);
+}
+
 /* CR3 without flushing, to a root whose PCID had another. */
 static void pcid_reuse(void)
 {
@@ -388,6 +477,8 @@ int main(void)
 		cmocka_unit_test(test_x86_invlpg),
 		cmocka_unit_test(test_x86_walk_cache),
 		cmocka_unit_test(test_x86_walk_cache_late),
+		cmocka_unit_test(test_x86_invlpgb),
+		cmocka_unit_test(test_x86_tlbsync_stores),
 		cmocka_unit_test(test_x86_dirty),
 		cmocka_unit_test(test_x86_pcid),
 		cmocka_unit_test(test_arm64_tlbi),
