@@ -20,9 +20,11 @@
  * at some time of its own, and all of them have done it when TLBSYNC of the CPU that issued it
  * is through; another CPU's TLBSYNC says nothing. So it has its place in every CPU's log
  * at once, the issuing CPU's too, but drops nothing while it is pending: until then all
- * that was cached before may be used; from then on only what was filled after
- * that place. TLBSYNC also waits for stores of other CPUs that went through what is
- * dropped, and so for those before them: they become visible with it. Like INVLPG it leaves nothing of the paging-structure caches (EFER.TCE = 0).
+ * that was cached before may be used; from then on only what was filled after that place.
+ * TLBSYNC also waits for stores of other CPUs that went through what is dropped, and so for
+ * those before them: they become visible with it. Like INVLPG, INVLPGB leaves nothing of the
+ * paging-structure caches (EFER.TCE = 0). Not modelled: a leaf of another page that a CPU
+ * fills by such a cache between INVLPGB and TLBSYNC.
  */
 #include "world.h"
 
