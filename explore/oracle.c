@@ -28,15 +28,21 @@ void xviolate(struct xworld *w, enum xrule rule, const char *fmt, ...)
 
 /* ---- promises ---- */
 
-/* Does promise p cover what path leads to? */
+/*
+ * Does promise p cover what path leads to? All of the path must have been there when the
+ * operation began: mremap() brings to its target a table whose entries are older.
+ */
 static bool covered(const struct xpromise *p, const struct xpath *path, u64 va)
 {
 	bool changed = false;
 
-	if (va < p->start || va >= p->end || path->hop[path->n - 1].ts >= p->since)
+	if (va < p->start || va >= p->end)
 		return false;
-	for (u32 i = 0; i < path->n; i++)
+	for (u32 i = 0; i < path->n; i++) {
+		if (path->hop[i].ts >= p->since)
+			return false;
 		changed |= path->hop[i].tw <= p->until;
+	}
 	return changed;
 }
 
