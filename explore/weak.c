@@ -421,14 +421,39 @@ static void advance_stage(struct xworld *w, u32 cpu, u32 kind)
 }
 
 /*
+ * arm64's erratum (ARM64_WORKAROUND_REPEAT_TLBI): whether this fence of k's CPU completes some
+ * TLBI that was issued after k was complete, and so waits for what k should have waited for.
+ */
+static bool repeats(const struct xworld *w, u32 kind, const struct xtlbi *k)
+{
+	if (!(w->features & XFEAT_REPEAT_TLBI) || !k->d || k->local)
+		return false;
+	for (u32 i = 0; i < w->a->nr_tlbi; i++) {
+		const struct xtlbi *next = &w->a->tlbi[i];
+
+		if (completes(kind, k->cpu, next) && !next->local && next->at >= k->d)
+			return true;
+	}
+	return false;
+}
+
+/* An erratum: k, or what comes with kind, does not wait for the stores of others. */
+static bool overlooks(const struct xworld *w, const struct xtlbi *k, u32 kind)
+{
+	if (w->features & XFEAT_STQ_BUG)
+		return !k->again;
+	return (w->features & XFEAT_REPEAT_TLBI) && !repeats(w, kind, k);
+}
+
+/*
  * A store that another CPU has buffered and that went through a translation which
  * k drops: the invalidation is complete only when the store is visible.
  */
-static bool holds_up(const struct xworld *w, const struct xtlbi *k, u32 cpu, u32 i)
+static bool holds_up(const struct xworld *w, const struct xtlbi *k, u32 kind, u32 cpu, u32 i)
 {
 	if ((k->local && cpu != k->cpu) || !xlaw(w, XLAW_STORE_VIEW))
 		return false;
-	if ((w->features & XFEAT_STQ_BUG) && cpu != k->cpu && !k->again)
+	if (cpu != k->cpu && overlooks(w, k, kind))
 		return false;
 	return xtlbi_drops_store(w, k, cpu, &w->a->cpu[cpu].sb[i]);
 }
@@ -448,11 +473,11 @@ static void drain_through(struct xworld *w, u32 cpu, u32 i)
 	xmem_drain_one(w, cpu, i);
 }
 
-static void drain_held(struct xworld *w, const struct xtlbi *k)
+static void drain_held(struct xworld *w, const struct xtlbi *k, u32 kind)
 {
 	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++)
 		for (u32 i = 0; i < w->a->cpu[cpu].nr_sb;)
-			if (holds_up(w, k, cpu, i)) {
+			if (holds_up(w, k, kind, cpu, i)) {
 				drain_through(w, cpu, i);
 				i = 0;
 			} else {
@@ -460,13 +485,19 @@ static void drain_held(struct xworld *w, const struct xtlbi *k)
 			}
 }
 
+/* Whether this fence, executed by cpu, waits for what k drops. */
+static bool waits_for(const struct xworld *w, u32 kind, u32 cpu, const struct xtlbi *k)
+{
+	return completes(kind, cpu, k) || (k->cpu == cpu && repeats(w, kind, k));
+}
+
 static void complete(struct xworld *w, u32 cpu, u32 kind)
 {
 	u32 d, t_max = 0;
 
 	for (u32 i = 0; i < w->a->nr_tlbi; i++)
-		if (completes(kind, cpu, &w->a->tlbi[i])) {
-			drain_held(w, &w->a->tlbi[i]);
+		if (waits_for(w, kind, cpu, &w->a->tlbi[i])) {
+			drain_held(w, &w->a->tlbi[i], kind);
 			t_max = MAX(t_max, w->a->tlbi[i].t);
 		}
 	/* After every write so far, so after every T. */
@@ -499,7 +530,7 @@ bool xweak_held(const struct xworld *w, u32 cpu, bool local)
 		for (u32 c = 0; c < w->nr_cpus; c++)
 			for (u32 i = 0; i < w->a->cpu[c].nr_sb; i++)
 				if (completes(dsb_kind(local), cpu, &w->a->tlbi[k]) &&
-				    holds_up(w, &w->a->tlbi[k], c, i))
+				    holds_up(w, &w->a->tlbi[k], dsb_kind(local), c, i))
 					return true;
 	return false;
 }
@@ -510,13 +541,14 @@ void xweak_complete(struct xworld *w, u32 cpu, bool local)
 }
 
 /* What k's completion makes visible. */
-static void held_footprint(struct xworld *w, const struct xtlbi *k, struct xstep *s)
+static void held_footprint(struct xworld *w, const struct xtlbi *k, u32 kind,
+			   struct xstep *s)
 {
 	for (u32 cpu = 0; cpu < w->nr_cpus; cpu++) {
 		if (k->local && cpu != k->cpu)
 			continue;
 		for (u32 i = 0; i < w->a->cpu[cpu].nr_sb; i++)
-			if (holds_up(w, k, cpu, i))
+			if (holds_up(w, k, kind, cpu, i))
 				xmem_drain_footprint(w, cpu, i, s);
 	}
 }
@@ -551,8 +583,8 @@ static void describe_fence(struct xworld *w, struct xthr *t)
 	for (u32 i = 0; i < w->nr_cpus; i++)
 		xstep_add(&t->step, XOBJ_TLB, i, true);
 	for (u32 i = 0; i < w->a->nr_tlbi; i++)
-		if (completes(kind, t->cpu, &w->a->tlbi[i]))
-			held_footprint(w, &w->a->tlbi[i], &t->step);
+		if (waits_for(w, kind, t->cpu, &w->a->tlbi[i]))
+			held_footprint(w, &w->a->tlbi[i], kind, &t->step);
 }
 
 void xweak_fence_step(struct xworld *w, struct xthr *t, u32 kind,

@@ -417,6 +417,7 @@ static const char *setup(struct xworld *w)
 	w->features = feature(p, "arm64.hafdbs") * XFEAT_HAFDBS |
 		      feature(p, "arm64.ttl") * XFEAT_TTL |
 		      feature(p, "arm64.tlbirange") * XFEAT_TLBIRANGE |
+		      feature(p, "arm64.repeat_tlbi") * XFEAT_REPEAT_TLBI |
 		      feature(p, "powerpc.isa31") * XFEAT_ISA31 |
 		      feature(p, "powerpc.erat_bug") * XFEAT_ERAT_BUG |
 		      feature(p, "powerpc.stq_bug") * XFEAT_STQ_BUG;

@@ -545,6 +545,7 @@ struct xworld {
 #define XFEAT_ISA31	0x8
 #define XFEAT_ERAT_BUG	0x10	/* POWER9's errata: mmu_power.c */
 #define XFEAT_STQ_BUG	0x20
+#define XFEAT_REPEAT_TLBI 0x40	/* arm64's: weak.c */
 
 /* At the base of each stack, in front of what the seam shows. */
 struct xstack {

@@ -96,6 +96,11 @@ static const struct gather_case gather_cases[] = {
 	  .expect = "dsb_ishst tlbi_vae1is dsb_ish 2*tlbi_vae1is dsb_ish "
 		    "tlbi_vae1is dsb_ish" },
 
+	{ .name = "not repeated", .start = HINT, .size = 4 * KB, .fields = "3",
+	  .knobs = { { KNOB_arm64_repeat_tlbi, 1 },
+		     { KNOB_arm64_repeat_tlbi_style, REPEAT_TLBI_NONE } },
+	  .expect = "dsb_ishst tlbi_vale1is dsb_ish" },
+
 	{ .name = "64K: 16 MiB of pages", .page_shift = 16, .start = HINT,
 	  .size = 16 * MB, .fields = "3",
 	  .expect = "dsb_ishst 256*tlbi_vale1is dsb_ish" },

@@ -19,7 +19,7 @@
 	X(arm64_batched_pending)
 
 /* Values of arm64_repeat_tlbi_style. */
-enum { REPEAT_TLBI_DUMMY, REPEAT_TLBI_DOUBLE };
+enum { REPEAT_TLBI_NONE, REPEAT_TLBI_DOUBLE, REPEAT_TLBI_DUMMY };
 /* Values of arm64_max_tlbi_ops. */
 enum { MAX_TLBI_OPS_PTRS_PER_PTE, MAX_TLBI_OPS_1024 };
 /* Values of arm64_ttl_freed_tables. */

@@ -12,8 +12,9 @@ KNOB_BOOL(arm64_repeat_tlbi, "arm64.repeat_tlbi", KNOB_HW, 0,
 	  "ARM64_WORKAROUND_REPEAT_TLBI");
 KNOB_ENUM(arm64_repeat_tlbi_style, "arm64.repeat_tlbi_style", KNOB_POLICY,
 	  REPEAT_TLBI_DUMMY,
-	  "its workaround: one more TLBI and DSB at the end, or each TLBI twice",
-	  "__repeat_tlbi_sync() of 6.12.117", "dummy", "double");
+	  "its workaround: none, each TLBI twice, or one more TLBI and DSB at the end",
+	  "d9ff80f83ecb (4.11); __repeat_tlbi_sync() of 6.12.117",
+	  "none", "double", "dummy");
 KNOB_ENUM(arm64_max_tlbi_ops, "arm64.max_tlbi_ops", KNOB_POLICY,
 	  MAX_TLBI_OPS_PTRS_PER_PTE,
 	  "TLBIs by address in one flush; from so many on, or above 1024, flush the mm",
