@@ -307,8 +307,9 @@ static void map_swap_page(struct vm_fault *vmf, struct page *page, swp_entry_t s
 static enum fault_result do_swap_page(struct vm_fault *vmf)
 {
 	swp_entry_t swp = pte_to_swp_entry(vmf->orig_pte);
-	struct page *page;
+	struct page *head;
 	bool same;
+	u64 part;
 
 	/* From here on we sleep: the table may go, and is looked for again. */
 	if (pt_reclaim_enabled())
@@ -319,23 +320,25 @@ static enum fault_result do_swap_page(struct vm_fault *vmf)
 	}
 	if (anon_vma_prepare(vmf->vma))
 		return FAULT_OOM;
-	page = swap_cache_read(swp_offset(swp));
-	if (!page) {
+	head = swap_cache_read(swp_offset(swp));
+	if (!head) {
 		/* The slot is free: the entry has changed. Or there is no memory. */
 		same = pte_relock(vmf);
 		if (vmf->pte)
 			spin_unlock(vmf->ptl);
 		return same ? FAULT_OOM : FAULT_DONE;
 	}
-	lock_page(page);
-	if (PageSwapCache(page) && page->private == swp_offset(swp)) {
+	lock_page(head);
+	/* Of a huge page, which comes back part by part. */
+	part = swp_offset(swp) - head->private;
+	if (PageSwapCache(head) && part < compound_nr(head)) {
 		if (pte_relock(vmf))
-			map_swap_page(vmf, page, swp);
+			map_swap_page(vmf, head + part, swp);
 		if (vmf->pte)
 			spin_unlock(vmf->ptl);
 	}
-	unlock_swap_page(page);
-	put_page(page);
+	unlock_swap_page(head);
+	put_page(head);
 	return FAULT_DONE;
 }
 

@@ -357,7 +357,7 @@ s64 do_move_pages(u64 addr, u64 nr_pages, s32 node)
 	    node >= (s32)mach_env()->nr_nodes)
 		return -EINVAL;
 	INIT_LIST_HEAD(&list);
-	isolate_range(current->mm, addr, end, true, &list);
+	isolate_range(current->mm, addr, end, &list);
 	drop_pages_on(&list, node);
 	left = migrate_pages(&list, node < 0 ? MACH_NODE_LOCAL : node, MIGRATE_SYNC);
 	putback_movable_pages(&list);

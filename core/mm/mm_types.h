@@ -214,6 +214,7 @@ struct task_struct {
 	X(thp_fault_alloc, "vmstat.thp_fault_alloc")                            \
 	X(thp_fault_fallback, "vmstat.thp_fault_fallback")                      \
 	X(thp_split_pmd, "vmstat.thp_split_pmd")                                \
+	X(thp_swpout, "vmstat.thp_swpout")                                      \
 	X(thp_collapse_alloc, "vmstat.thp_collapse_alloc")                      \
 	X(prot_pages, "protect.pages")                                          \
 	X(prot_huge_pages, "protect.huge_pages")                                \

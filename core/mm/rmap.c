@@ -134,9 +134,11 @@ void vma_rmap_unlink(struct vm_area_struct *vma)
 
 void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 addr)
 {
-	page->anon_vma = READ_ONCE(vma->anon_vma);
-	BUG_ON(!page->anon_vma);
-	page->index = linear_page_index(vma, addr);
+	struct page *head = compound_head(page);
+
+	head->anon_vma = READ_ONCE(vma->anon_vma);
+	BUG_ON(!head->anon_vma);
+	head->index = linear_page_index(vma, addr) - (u64)(page - head);
 	page_add_rmap(page);
 }
 
@@ -408,9 +410,9 @@ static pte_t replacement(const struct ttu *ttu, struct page *page, pte_t pte)
 	}
 	if (!PageAnon(page))
 		return __pte(0);
-	swap_duplicate(page->private);
+	swap_duplicate(page_swap_offset(page));
 	type = exclusive ? SWP_SWAP_EXCLUSIVE : SWP_SWAP;
-	return swp_entry_to_pte(swp_entry(type, page->private));
+	return swp_entry_to_pte(swp_entry(type, page_swap_offset(page)));
 }
 
 /* One entry, under its lock. */

@@ -113,7 +113,7 @@ static inline u64 linear_page_index(const struct vm_area_struct *vma, u64 addr)
 
 /*
  * An anonymous page that nothing maps gets its first entry, at addr (of a huge page: of
- * the whole). It is new, or locked. Under the page-table lock.
+ * the whole, or of this part). It is new, or locked. Under the page-table lock.
  */
 void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 addr);
 
@@ -151,7 +151,8 @@ enum ttu_flags {
 /*
  * Take away all entries of page; of an anonymous one, which is in the swap cache, they become
  * swap entries. Entries may be left (page_mapped()), or new ones come, but not of a
- * page that is in the swap cache or, being locked, in a file. Not for huge pages.
+ * page that is in the swap cache or, being locked, in a file. A huge page's PMD entries are split
+ * first.
  */
 void try_to_unmap(struct page *page, u32 flags);
 /* The same with migration entries, for the page itself and its parts. */

@@ -10,6 +10,7 @@ void swap_init(struct kernel *k)
 
 	si->nr_slots = (u32)nr;
 	si->slot = kzalloc(nr * sizeof(*si->slot));
+	si->lock = kzalloc((nr / SWAP_CLUSTER + 1) * sizeof(*si->lock));
 	k->swap = si;
 	/* CPUs start apart. */
 	for (u32 cpu = 0; cpu < nr_cpu_ids; cpu++)
@@ -23,7 +24,7 @@ static struct swap_slot *swap_slot(u64 offset)
 
 static spinlock_t *slot_lock(u64 offset)
 {
-	return &kernel()->swap->lock[offset / SWAP_CLUSTER % SWAP_LOCKS];
+	return &kernel()->swap->lock[offset / SWAP_CLUSTER];
 }
 
 static struct swap_slot *swap_slot_locked(u64 offset)
@@ -43,44 +44,54 @@ static void slot_release(struct swap_slot *s)
 	s->frame = 0;
 }
 
-/* A free slot of [from, to), one cluster, taken; 0: none. */
-static u64 take_slot(u64 from, u64 to, struct page *cache)
+static bool slots_free(u64 offset, u32 nr)
 {
-	struct swap_slot *slot;
-	u64 i;
+	for (u32 i = 0; i < nr; i++) {
+		const struct swap_slot *slot = swap_slot_locked(offset + i);
+
+		if (slot->count || slot->cache)
+			return false;
+	}
+	return true;
+}
+
+/* So many free slots of [from, to), one cluster, in an aligned row, taken; 0: none. */
+static u64 take_slots(u64 from, u64 to, u32 row, struct page *cache)
+{
+	u64 at = round_up(max(from, 1UL), row);
 
 	spin_lock(slot_lock(from));
-	for (i = max(from, 1UL); i < to; i++) {
-		slot = swap_slot_locked(i);
-		if (!slot->count && !slot->cache) {
-			slot->cache = cache;
-			slot->count = !cache;
-			break;
-		}
+	while (at + row <= to && !slots_free(at, row))
+		at += row;
+	for (u32 i = 0; i < row && at + row <= to; i++) {
+		struct swap_slot *slot = swap_slot_locked(at + i);
+
+		slot->cache = cache;
+		slot->count = !cache;
 	}
 	spin_unlock(slot_lock(from));
-	return i < to ? i : 0;
+	return at + row <= to ? at : 0;
 }
 
 /* Each CPU goes its own way through the slots, so that CPUs seldom share a cluster. */
-static u64 alloc_slot(struct page *cache)
+static u64 alloc_slots(struct page *cache, u32 row)
 {
 	u64 nr = kernel()->swap->nr_slots, at = this_cpu()->swap_next, slot = 0;
 
 	for (u64 seen = 0; !slot && seen <= nr;) {
 		u64 end = min((at / SWAP_CLUSTER + 1) * SWAP_CLUSTER, nr);
 
-		slot = take_slot(at, end, cache);
+		slot = take_slots(at, end, row, cache);
 		seen += end - at;
 		at = end < nr ? end : 0;
 	}
-	this_cpu()->swap_next = (u32)(slot + 1 < nr ? slot + 1 : 0);
+	this_cpu()->swap_next = (u32)(slot + row < nr ? slot + row : 0);
 	return slot;
 }
 
 u64 swap_alloc_slot(void)
 {
-	return alloc_slot(NULL);
+	return alloc_slots(NULL, 1);
 }
 
 void swap_duplicate(u64 offset)
@@ -126,7 +137,7 @@ void free_swap_and_cache(u64 offset)
 	put_page(page);
 }
 
-int swap_writepage(struct page *page, u64 offset)
+static int write_slot(struct page *page, u64 offset)
 {
 	struct swap_slot *s = swap_slot(offset);
 	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL, MACH_GFP_ZERO);
@@ -140,6 +151,18 @@ int swap_writepage(struct page *page, u64 offset)
 	s->frame = pfn + 1;
 	count_vm_event(pswpout);
 	return 0;
+}
+
+int swap_writepage(struct page *page, u64 offset)
+{
+	u32 nr = compound_nr(page);
+	int err = 0;
+
+	for (u32 i = 0; i < nr && !err; i++)
+		err = write_slot(page + i, offset + i);
+	if (nr > 1 && !err)
+		count_vm_event(thp_swpout);
+	return err;
 }
 
 void swap_readpage(struct page *page, u64 offset)
@@ -158,13 +181,13 @@ void swap_readpage(struct page *page, u64 offset)
 
 bool add_to_swap(struct page *page)
 {
-	u64 offset = alloc_slot(page);
+	u64 offset = alloc_slots(page, compound_nr(page));
 
 	if (!offset)
 		return false;
 	get_page(page);
 	page->private = offset;
-	/* Nothing was ever written to the slot. */
+	/* Nothing of it was ever written to the slot. */
 	(void)mach_rmw(&page->flags, MACH_OR, PG_swapcache | PG_dirty, 0, MACH_RELAXED);
 	return true;
 }
@@ -172,10 +195,14 @@ bool add_to_swap(struct page *page)
 /* Under the slot's lock and the page's. */
 static void uncache(struct swap_slot *s, struct page *page)
 {
-	s->cache = NULL;
+	u32 nr = compound_nr(page);
+
 	page->private = 0;
 	(void)mach_rmw(&page->flags, MACH_AND, (u64)(u32)~PG_swapcache, 0, MACH_RELAXED);
-	slot_release(s);
+	for (u32 i = 0; i < nr; i++) {
+		s[i].cache = NULL;
+		slot_release(&s[i]);
+	}
 }
 
 void delete_from_swap_cache(struct page *page)
@@ -211,12 +238,14 @@ bool swap_cache_remove_frozen(struct page *page)
 bool swap_cache_replace_frozen(struct page *old, struct page *new)
 {
 	u64 offset = old->private;
+	u32 nr = compound_nr(old);
 	bool done;
 
 	spin_lock(slot_lock(offset));
 	done = page_ref_freeze(old, 2);
 	if (done) {
-		swap_slot_locked(offset)->cache = new;
+		for (u32 i = 0; i < nr; i++)
+			swap_slot_locked(offset + i)->cache = new;
 		get_page(new);
 		new->private = offset;
 		(void)mach_rmw(&new->flags, MACH_OR, PG_swapcache, 0, MACH_RELAXED);
@@ -229,6 +258,20 @@ bool swap_cache_replace_frozen(struct page *old, struct page *new)
 	return done;
 }
 
+/* In the cache, in so many slots, for nothing: no entry names them. */
+static bool unused_in_cache(struct page *page, u64 offset, u32 nr)
+{
+	u32 used = 0;
+
+	if (!PageSwapCache(page))
+		return false;
+	spin_lock(slot_lock(offset));
+	for (u32 i = 0; i < nr && !used; i++)
+		used = swap_slot_locked(offset + i)->count;
+	spin_unlock(slot_lock(offset));
+	return !used;
+}
+
 /*
  * Looking once, before the unlock, is not enough:
  *
@@ -239,14 +282,15 @@ bool swap_cache_replace_frozen(struct page *old, struct page *new)
  */
 void unlock_swap_page(struct page *page)
 {
+	u32 nr = compound_nr(page);
 	u64 offset;
 
 	do {
 		offset = page->private;
-		if (PageSwapCache(page) && !swap_count(offset))
+		if (unused_in_cache(page, offset, nr))
 			delete_from_swap_cache(page);
 		unlock_page(page);
-	} while (PageSwapCache(page) && !swap_count(offset) && trylock_page(page));
+	} while (unused_in_cache(page, offset, nr) && trylock_page(page));
 }
 
 struct page *swap_cache_get(u64 offset)

@@ -2,6 +2,10 @@
 /*
  * Swap: slots of compressed memory (zram), and the swap cache.
  *
+ * A huge page goes as a whole, into slots in a row (THP_SWAP), and stays in the cache until
+ * none of them is in use; it comes back page by page. No such row: it is left alone, where
+ * Linux would break it up.
+ *
  * A slot is held by the entries that name it (count), or by a file that has it in place of
  * a page, and by the swap cache, which knows the page that has the slot's contents: put
  * there before the first entry names the slot, or by the fault that reads it back. So any
@@ -22,20 +26,20 @@
 
 #include "mm/filemap.h"
 
-#define SWAP_CLUSTER	64
-#define SWAP_LOCKS	64
+/* Of slots; a huge page's lie in one. */
+#define SWAP_CLUSTER	512
 #define SWAP_MAX_SLOTS	(1U << 18)
 
 struct swap_slot {
 	u32 count;		/* cluster's lock: entries, or one file */
-	struct page *cache;	/* cluster's lock */
+	struct page *cache;	/* cluster's lock: a head */
 	u64 frame;		/* page lock: pfn + 1 of what was written; 0: nothing */
 };
 
 struct swap_info {
 	u32 nr_slots;		/* const; slot 0 is never used */
 	struct swap_slot *slot;	/* const pointer */
-	spinlock_t lock[SWAP_LOCKS];
+	spinlock_t *lock;	/* const pointer: of each cluster */
 };
 
 void swap_init(struct kernel *k);
@@ -47,7 +51,7 @@ static inline bool PageSwapCache(const struct page *page)
 
 /* ---- anonymous pages: page locked ---- */
 
-/* A slot for page, which is dirty in it. False: swap is full. */
+/* A slot for page (huge: a row of them), which is dirty in it. False: swap is full. */
 bool add_to_swap(struct page *page);
 /* Drops the cache's reference. */
 void delete_from_swap_cache(struct page *page);
@@ -69,7 +73,7 @@ void unlock_swap_page(struct page *page);
 
 /* ---- slots ---- */
 
-/* The cached page of a slot with a reference, or NULL. */
+/* The cached page of a slot, a head, with a reference, or NULL. */
 struct page *swap_cache_get(u64 offset);
 /*
  * The same, read back if need be; NULL: no memory, or the slot is no longer in use: look
@@ -87,7 +91,15 @@ u32 swap_count(u64 offset);
 /* A slot without a page in the cache, count 1; 0: swap is full. */
 u64 swap_alloc_slot(void);
 
-/* zram. Page locked; 0 or -ENOMEM. */
+/* The slot of page, which may be a part of one that is in the cache, huge and locked. */
+static inline u64 page_swap_offset(struct page *page)
+{
+	struct page *head = compound_head(page);
+
+	return head->private + (u64)(page - head);
+}
+
+/* zram. Page, a head, locked; 0 or -ENOMEM. */
 int swap_writepage(struct page *page, u64 offset);
 /* page is new: zero. */
 void swap_readpage(struct page *page, u64 offset);

@@ -23,21 +23,24 @@ KNOB_ENUM(mm_pageout_young, "mm.pageout_young", KNOB_POLICY, PAGEOUT_YOUNG_IGNOR
 /* Unmapped, flushed for nothing yet, and in nobody's reach: count 0. */
 struct free_batch {
 	struct list_head pages;
-	u32 nr;
-	u64 freed;
+	u32 nr;			/* a huge page counts once, */
+	u64 freed;		/* and here as the base pages that it is */
 };
 
 /* Not before this flush may another owner have the frame. */
 static void free_batch_flush(struct free_batch *b)
 {
 	struct page *page, *next;
+	u32 nr = 0;
 
 	try_to_unmap_flush();
-	list_for_each_entry_safe(page, next, &b->pages, lru)
+	list_for_each_entry_safe(page, next, &b->pages, lru) {
+		nr += compound_nr(page);
 		__put_page(page);
+	}
 	INIT_LIST_HEAD(&b->pages);
-	b->freed += b->nr;
-	count_vm_events(pgsteal, b->nr);
+	b->freed += nr;
+	count_vm_events(pgsteal, nr);
 	b->nr = 0;
 }
 
@@ -87,7 +90,7 @@ static void keep_page(struct page *page)
 static void shrink_page(struct page *page, struct free_batch *b)
 {
 	mach_charge(RECLAIM, 1);
-	if (PageHuge(page) || !trylock_page(page)) {
+	if (!trylock_page(page)) {
 		keep_page(page);
 		return;
 	}
@@ -125,7 +128,6 @@ struct isolate {
 	struct list_head *list;
 	/* MADV_PAGEOUT: only pages that this entry alone maps; its gather. */
 	struct mmu_gather *tlb;
-	bool huge;
 };
 
 static void clear_young(struct mmu_gather *tlb, pte_t *ptep, u64 addr)
@@ -144,7 +146,8 @@ static void isolate_pte(struct isolate *iso, pte_t *ptep, u64 addr)
 	if (!pte_present(pte) || pte_pfn(pte) == kernel()->zero_pfn)
 		return;
 	page = pfn_to_page(pte_pfn(pte));
-	if ((PageHuge(page) && !iso->huge) || (iso->tlb && page_mapcount(page) != 1))
+	/* MADV_PAGEOUT: what is left of a huge page Linux breaks up; here it stays. */
+	if (iso->tlb && (PageHuge(page) || page_mapcount(page) != 1))
 		return;
 	page = compound_head(page);
 	if (iso->tlb && knob(mm_pageout_young) == PAGEOUT_YOUNG_CLEAR && pte_young(pte))
@@ -177,6 +180,38 @@ static void isolate_pte_range(struct isolate *iso, struct vm_area_struct *vma, p
 	spin_unlock(ptl);
 }
 
+static void clear_huge_young(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmdp,
+			     u64 addr)
+{
+	pmd_t pmd;
+
+	tlb_change_page_size(tlb, HPAGE_PMD_SIZE);
+	pmd = pmdp_invalidate(vma, addr, pmdp);
+	set_pmd_at(vma->vm_mm, addr, pmdp, pmd_mkold(pmd));
+	tlb_flush_pmd_range(tlb, addr, HPAGE_PMD_SIZE);
+}
+
+static void isolate_huge_pmd(struct isolate *iso, struct vm_area_struct *vma, u64 addr)
+{
+	pmd_t *pmdp = mm_find_pmd(vma->vm_mm, addr);
+	spinlock_t *ptl = pmdp && !pmd_none(pmdp_get(pmdp)) ?
+				  __pmd_trans_huge_lock(pmdp, vma) : NULL;
+	struct page *page;
+	pmd_t pmd;
+
+	if (!ptl)
+		return;
+	pmd = pmdp_get(pmdp);
+	page = pfn_to_page(pmd_pfn(pmd));
+	if (!iso->tlb || page_mapcount(page) == 1) {
+		if (iso->tlb && knob(mm_pageout_young) == PAGEOUT_YOUNG_CLEAR && pmd_young(pmd))
+			clear_huge_young(iso->tlb, vma, pmdp, addr & HPAGE_PMD_MASK);
+		if (isolate_lru_page(page))
+			list_add_tail(&page->lru, iso->list);
+	}
+	spin_unlock(ptl);
+}
+
 /* The entry that leads to the table of addr; NULL: there is none, or a huge page. */
 static pmd_t *find_pte_table(struct mm_struct *mm, u64 addr, pmd_t *pmd)
 {
@@ -202,11 +237,13 @@ void madvise_pageout(struct vm_area_struct *vma, u64 start, u64 end)
 		pmd_t pmd, *pmdp = find_pte_table(vma->vm_mm, addr, &pmd);
 
 		next = pmd_addr_end(addr, end);
-		if (!pmdp)
-			continue;
-		tlb_change_page_size(&tlb, 1U << PAGE_SHIFT);
 		INIT_LIST_HEAD(&pages);
-		isolate_pte_range(&iso, vma, pmdp, pmd, addr, next);
+		if (pmdp) {
+			tlb_change_page_size(&tlb, 1U << PAGE_SHIFT);
+			isolate_pte_range(&iso, vma, pmdp, pmd, addr, next);
+		} else if (next - addr == HPAGE_PMD_SIZE) {
+			isolate_huge_pmd(&iso, vma, addr);
+		}
 		reclaim_pages(&pages);
 		cond_resched();
 	}
@@ -214,24 +251,9 @@ void madvise_pageout(struct vm_area_struct *vma, u64 start, u64 end)
 	tlb_finish_mmu(&tlb);
 }
 
-static void isolate_huge_pmd(struct isolate *iso, struct vm_area_struct *vma, u64 addr)
+void isolate_range(struct mm_struct *mm, u64 start, u64 end, struct list_head *list)
 {
-	pmd_t *pmdp = mm_find_pmd(vma->vm_mm, addr);
-	spinlock_t *ptl = pmdp && !pmd_none(pmdp_get(pmdp)) ?
-				  __pmd_trans_huge_lock(pmdp, vma) : NULL;
-	struct page *page;
-
-	if (!ptl)
-		return;
-	page = pfn_to_page(pmd_pfn(pmdp_get(pmdp)));
-	if (isolate_lru_page(page))
-		list_add_tail(&page->lru, iso->list);
-	spin_unlock(ptl);
-}
-
-void isolate_range(struct mm_struct *mm, u64 start, u64 end, bool huge, struct list_head *list)
-{
-	struct isolate iso = { .list = list, .huge = huge };
+	struct isolate iso = { .list = list };
 	u64 next;
 
 	if (lru_enabled())
@@ -248,7 +270,7 @@ void isolate_range(struct mm_struct *mm, u64 start, u64 end, bool huge, struct l
 		pmdp = find_pte_table(mm, addr, &pmd);
 		if (pmdp)
 			isolate_pte_range(&iso, vma, pmdp, pmd, addr, next);
-		else if (huge)
+		else
 			isolate_huge_pmd(&iso, vma, addr);
 	}
 	mmap_read_unlock(mm);
@@ -262,6 +284,6 @@ s64 do_reclaim(u64 start, u64 len)
 	if ((start & ~PAGE_MASK) || end < start || end > TASK_SIZE)
 		return -EINVAL;
 	INIT_LIST_HEAD(&pages);
-	isolate_range(current->mm, start, end, false, &pages);
+	isolate_range(current->mm, start, end, &pages);
 	return (s64)reclaim_pages(&pages);
 }

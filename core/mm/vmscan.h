@@ -16,7 +16,8 @@
  * found them by their age: it does not mind how often a page is mapped, and holds no
  * mmap_lock while it works.
  *
- * Huge pages are left alone. Linux splits them or writes them out as a whole.
+ * A huge page is written out as a whole (swap.h), after its PMD entries were split; MADV_PAGEOUT
+ * takes it if it is mapped by one PMD entry and lies in the range.
  */
 #ifndef CORE_MM_VMSCAN_H
 #define CORE_MM_VMSCAN_H
@@ -29,9 +30,8 @@
  */
 u64 reclaim_pages(struct list_head *pages);
 
-/* Isolates the pages that [start, end) maps, huge ones if wanted. Takes the mmap_lock. */
-void isolate_range(struct mm_struct *mm, u64 start, u64 end, bool huge,
-		   struct list_head *list);
+/* Isolates the pages that [start, end) maps, or maps a part of. Takes the mmap_lock. */
+void isolate_range(struct mm_struct *mm, u64 start, u64 end, struct list_head *list);
 
 /* MADV_PAGEOUT of [start, end) of vma. mmap_lock in any mode. */
 void madvise_pageout(struct vm_area_struct *vma, u64 start, u64 end);

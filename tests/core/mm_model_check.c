@@ -72,7 +72,8 @@ static bool check_swap_entry(struct model *m, u32 p, u32 i, pte_t pte)
 	    (m->slot_contents[slot] != mp->contents || swp_type(entry) == SWP_SWAP_EXCLUSIVE))
 		return model_fail(m, "process %u page %u: a slot of other contents", p, i);
 	m->slot_contents[slot] = mp->contents;
-	if (!m->counts_only && !mp->contents)
+	/* But of a part of a huge page. */
+	if (!m->counts_only && !mp->contents && !has_transparent_hugepage())
 		return model_fail(m, "process %u page %u: zeroes in swap", p, i);
 	return true;
 }
@@ -182,19 +183,22 @@ static bool check_frame(struct model *m, u64 pfn)
 static bool check_slot(struct model *m, u64 slot)
 {
 	const struct swap_slot *s = &kernel()->swap->slot[slot];
+	u64 first = s->cache ? s->cache->private : slot, pfn;
 
 	if (s->count != m->slot_entries[slot])
 		return model_fail(m, "slot %llu: %u uses, %u entries", (unsigned long long)slot,
 				  s->count, m->slot_entries[slot]);
-	if (!s->count && (s->cache || s->frame))
+	/* A huge page in the cache keeps the slots of parts that are back. */
+	if (!s->count && (s->cache ? !PageHuge(s->cache) : s->frame))
 		return model_fail(m, "slot %llu: free, but not empty", (unsigned long long)slot);
 	if (!s->cache)
 		return s->count && !s->frame ?
 			       model_fail(m, "slot %llu: lost", (unsigned long long)slot) : true;
-	if (s->cache->private != slot || !(s->cache->flags & PG_swapcache))
+	if (slot - first >= compound_nr(s->cache) || !(s->cache->flags & PG_swapcache))
 		return model_fail(m, "slot %llu: another's page", (unsigned long long)slot);
-	if (!m->counts_only && m->entries[page_to_pfn(s->cache)] &&
-	    m->contents[page_to_pfn(s->cache)] != m->slot_contents[slot])
+	pfn = page_to_pfn(s->cache) + (slot - first);
+	if (!m->counts_only && s->count && m->owners[pfn] &&
+	    m->contents[pfn] != m->slot_contents[slot])
 		return model_fail(m, "slot %llu: other contents than its page",
 				  (unsigned long long)slot);
 	return true;

@@ -6,7 +6,7 @@
 
 #define RUNS 40
 #define STEPS 400
-#define NR_REACHED 14
+#define NR_REACHED 15
 
 static struct model model;
 
@@ -33,6 +33,7 @@ static const char *const reached[NR_REACHED] = {
 	"cow.copies", "cow.reuses", "mremap.huge_pages", "mremap.tables",
 	"mremap.ptes", "protect.huge_pages", "gup.fast_pages",
 	"vmstat.pgsteal", "vmstat.pswpin", "vmstat.pgmigrate_success", "rmap.unmapped",
+	"vmstat.thp_swpout",
 };
 
 static void add_reached(u64 (*total)[NR_REACHED])
