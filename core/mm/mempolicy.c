@@ -15,8 +15,9 @@ KNOB_ENUM(numa_prot_none_update, "numa.prot_none_update", KNOB_POLICY, UPDATE_AT
 	  "how an entry is marked: cleared and set; read and written; 6.12's way",
 	  "thread S3", "clear_flush", "rmw", "atomic");
 KNOB_ENUM(numa_preserve_write, "numa.preserve_write", KNOB_POLICY, PRESERVE_RECOMPUTE,
-	  "the right to write, after a hinting fault: by another fault; saved in the mark; found out",
-	  "b191f9b106ea (4.0), 6a56ccbcf6c6 (6.2)", "off", "saved", "recompute");
+	  "the right to write, after a hinting fault: by another fault; so, though the mark has it; "
+	  "saved in the mark; found out",
+	  "b191f9b106ea (4.0), 6a56ccbcf6c6 (6.2)", "off", "mark", "saved", "recompute");
 
 KNOB_BOOL(numa_flush_pending, "numa.flush_pending", KNOB_POLICY, 1,
 	  "who moves a marked page flushes if a gather is under way: it may be cached still",

@@ -38,7 +38,7 @@
 enum { MARKING_NUMA_BIT, MARKING_PROTNONE };
 enum { UPDATE_CLEAR_FLUSH, UPDATE_RMW, UPDATE_ATOMIC };
 enum { GROUP_PTE_WRITE_AFTER_RESTORE, GROUP_DIRTY, GROUP_VMA_WRITE, GROUP_PTE_WRITE };
-enum { PRESERVE_OFF, PRESERVE_SAVED, PRESERVE_RECOMPUTE };
+enum { PRESERVE_OFF, PRESERVE_MARK, PRESERVE_SAVED, PRESERVE_RECOMPUTE };
 
 /* What a fault tells task_numa_fault(). */
 #define TNF_MIGRATED		0x01
@@ -66,10 +66,14 @@ s64 do_set_mempolicy(s32 node);
 /* Where the current task's user pages come from. */
 s32 policy_node(void);
 
-/* Whether the mark keeps the right to write, for the fault to give back. */
+/*
+ * Whether the mark keeps the right to write: for the fault to give back, or (PRESERVE_MARK) only
+ * to be looked at, for the fault restores what the VMA says.
+ */
 static inline bool numa_keeps_write(void)
 {
 	return knob(numa_marking) == MARKING_NUMA_BIT ||
+	       knob(numa_preserve_write) == PRESERVE_MARK ||
 	       knob(numa_preserve_write) == PRESERVE_SAVED;
 }
 

@@ -256,7 +256,10 @@ enum fault_result do_huge_pmd_numa_page(struct vm_fault *vmf)
 		return FAULT_DONE;
 	}
 	entry = pte_unmark_numa(vma, pmd_pte(vmf->orig_pmd), &plain_write);
-	/* In 4.0 huge pages were looked at before their entry was restored, as it was marked. */
+	/*
+	 * To 4.0 huge pages were looked at before their entry was restored, as it was marked
+	 * (pmd_write(pmd) in do_huge_pmd_numa_page()), base pages after.
+	 */
 	plain_write = pte_savedwrite(pmd_pte(vmf->orig_pmd));
 	page = pfn_to_page(pmd_pfn(vmf->orig_pmd));
 	if (!trylock_page(page)) {
