@@ -26,6 +26,14 @@ static int core_fault(u64 va, u32 flags)
 	return tcore_fault ? tcore_fault(va, flags) : MACH_SIGSEGV;
 }
 
+void (*tcore_tick)(u64 now_ms, u64 ran_ms);
+
+static void core_tick(u64 now_ms, u64 ran_ms)
+{
+	if (tcore_tick)
+		tcore_tick(now_ms, ran_ms);
+}
+
 static void core_context_switch(void *prev, void *next)
 {
 	(void)prev;
@@ -53,6 +61,7 @@ const struct core_module *tcore(void)
 		.boot = core_boot,
 		.cpu_online = core_online,
 		.fault = core_fault,
+		.tick = core_tick,
 		.context_switch = core_context_switch,
 		.stats = core_stats,
 	};

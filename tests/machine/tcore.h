@@ -27,6 +27,8 @@ void tdesc_free(struct machine_desc *desc);
 const struct core_module *tcore(void);
 /* What the core's fault handler does; NULL: it kills the thread. */
 extern int (*tcore_fault)(u64 va, u32 flags);
+/* What its tick does; NULL: nothing. */
+extern void (*tcore_tick)(u64 now_ms, u64 ran_ms);
 /* A booted machine, or a failed test. */
 struct machine *tmachine(const struct machine_desc *desc, u64 seed);
 

@@ -265,6 +265,86 @@ static void test_core_stats(void **state)
 	tdesc_free(desc);
 }
 
+/* ---- migrate_thread ---- */
+
+static void settled(void *arg)
+{
+	struct state *s = arg;
+
+	s->tid = mach_env()->cpu;
+	mach_env()->ops->user_run(500 * US);
+	s->n = mach_env()->cpu;
+}
+
+static void mover(void *arg)
+{
+	struct state *s = arg;
+
+	mach_env()->ops->user_run(100 * US);
+	s->cpus[0] = mach_env()->cpu;
+	mach_migrate_thread((u32)s->a);
+	mach_env()->ops->user_run(100 * US);
+	s->cpus[1] = mach_env()->cpu;
+}
+
+/* cpus[0] and [1]: where the mover was and came to; tid and n: the same of who was there. */
+static void start_both(void *arg)
+{
+	struct state *s = arg;
+
+	s->tid = s->n = 99;
+	if (s->c)
+		tspawn(settled, s, s->flag ? (s32)s->a : -1);
+	tspawn(mover, s, s->d ? 1 : -1);
+}
+
+static void migrate(struct state *s)
+{
+	trun(4, start_both, s);
+}
+
+static void test_migrate_idle(void **state)
+{
+	struct state s = { .a = 3 };
+
+	(void)state;
+	migrate(&s);
+	assert_int_not_equal(s.cpus[0], 3);
+	assert_int_equal(s.cpus[1], 3);
+}
+
+/* To where one may not run, or is: nothing happens. */
+static void test_migrate_refused(void **state)
+{
+	struct state pinned = { .a = 3, .d = 1 }, here = { .a = 1, .d = 1 };
+
+	(void)state;
+	migrate(&pinned);
+	assert_int_equal(pinned.cpus[0], 1);
+	assert_int_equal(pinned.cpus[1], 1);
+	migrate(&here);
+	assert_int_equal(here.cpus[1], 1);
+}
+
+/* Who runs there comes here in exchange, or, pinned, keeps both where they are. */
+static void test_migrate_swap(void **state)
+{
+	struct state first = { .c = 1, .a = 3 }, pinned = { .c = 1, .a = 3, .flag = true };
+	struct state s = { .c = 1 };
+
+	(void)state;
+	migrate(&first);
+	s.a = first.tid;
+	migrate(&s);
+	assert_int_equal(s.tid, s.a);
+	assert_int_equal(s.cpus[1], s.a);
+	assert_int_equal(s.n, s.cpus[0]);
+	migrate(&pinned);
+	assert_int_equal(pinned.tid, 3);
+	assert_int_equal(pinned.n, 3);
+	assert_int_equal(pinned.cpus[1], pinned.cpus[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +357,9 @@ int main(void)
 		cmocka_unit_test(test_pull),
 		cmocka_unit_test(test_stop_and_limit),
 		cmocka_unit_test(test_core_stats),
+		cmocka_unit_test(test_migrate_idle),
+		cmocka_unit_test(test_migrate_refused),
+		cmocka_unit_test(test_migrate_swap),
 	};
 
 	return cmocka_run_group_tests_name("sched", tests, NULL, NULL);

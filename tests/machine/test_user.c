@@ -78,8 +78,13 @@ static void run(u32 n, void (*fn)(void *arg), struct state *s,
 		struct machine_stats *stats)
 {
 	struct machine_desc *desc = tdesc(n);
-	struct machine *m = tmachine(desc, 1);
+	struct machine *m;
 
+	desc->hw_cost[HW_MEM_LOCAL].ps = 400 * NS;
+	desc->hw_cost[HW_MEM_REMOTE].ps = 640 * NS;
+	desc->hw_cost[HW_MEM_NODE].ps = 200 * NS;
+	desc->hw_cost[HW_MEM_LINK].ps = 300 * NS;
+	m = tmachine(desc, 1);
 	test_state = s;
 	tcore_fault = fault;
 	if (machine_run(m, fn, s, NULL))
@@ -306,6 +311,151 @@ static void test_turns(void **state)
 	assert_int_equal(s.turn, 200);
 }
 
+/* ---- sweeps ---- */
+
+static int sweep(bool write)
+{
+	return mach_env()->ops->user_sweep(VA, PAGES * 4096, write);
+}
+
+/* The pages on a node; then sweeps by this CPU, which is of node 0. */
+static void sweep_node(struct state *s, u32 node, u64 *took)
+{
+	u64 start;
+
+	for (u32 i = 0; i < PAGES; i++)
+		mach_store(&s->leaf[i], mach_alloc_frames(0, node, 0) << 12 | DESC_PAGE,
+			   MACH_RELAXED);
+	mach_arm64_tlbi(VMALLE1IS, 0);
+	mach_fence(MACH_DSB_ISH);
+	start = machine_now();
+	s->ret |= sweep(true);
+	*took = machine_now() - start;
+}
+
+static void sweeps(void *arg)
+{
+	struct state *s = arg;
+
+	make_tables(s, false);
+	use_tables(s);
+	machine_window_open();
+	sweep_node(s, 0, &s->took[0]);
+	sweep_node(s, 1, &s->took[1]);
+	machine_window_close();
+}
+
+/* By where the memory is; and translated, each page at most once. */
+static void test_sweep(void **state)
+{
+	struct state s = { 0 };
+	struct machine_stats st;
+
+	(void)state;
+	run(4, sweeps, &s, &st);
+	assert_int_equal(s.ret, 0);
+	assert_int_equal(s.faults, 0);
+	/* And the stores of the entries, 1 ns each. */
+	assert_int_equal(st.account_ps[MACH_ACCT_USER], PAGES * (400 + 640 + 1 + 1) * NS);
+	assert_in_range(s.took[0], PAGES * 400 * NS, PAGES * (400 + 30) * NS);
+	assert_in_range(s.took[1], PAGES * 640 * NS, PAGES * (640 + 30) * NS);
+}
+
+static void sweep_faults(void *arg)
+{
+	struct state *s = arg;
+
+	make_tables(s, false);
+	use_tables(s);
+	s->ret = sweep(true);
+	s->map = true;
+	s->a = (u64)sweep(true);
+}
+
+/* A page that is not there: a fault each, as a write; or the end. */
+static void test_sweep_faults(void **state)
+{
+	struct state s = { .a = 99 };
+	struct machine_stats st;
+
+	(void)state;
+	run(2, sweep_faults, &s, &st);
+	assert_int_equal(s.ret, MACH_SIGSEGV);
+	assert_int_equal(s.a, 0);
+	assert_int_equal(s.faults, 1 + PAGES);
+	assert_int_equal(s.fault_va, VA + (PAGES - 1) * 4096);
+	assert_int_equal(s.flags, MACH_FAULT_USER | MACH_FAULT_WRITE);
+}
+
+static void sweep_often(void *arg)
+{
+	struct state *s = arg;
+	u32 cpu = mach_env()->cpu;
+	u64 start = machine_now();
+
+	use_tables(s);
+	for (u32 i = 0; i < 20; i++)
+		(void)sweep(false);
+	s->took[cpu] = machine_now() - start;
+}
+
+static void sweep_together(void *arg)
+{
+	struct state *s = arg;
+
+	make_tables(s, true);
+	for (u32 i = 1; i < 4; i++)
+		tspawn(sweep_often, s, (s32)i);
+	sweep_often(s);
+}
+
+/* Four CPUs of one node want its memory: it serves a page in 200 ns, and not in 100. */
+static void test_sweep_shares(void **state)
+{
+	struct state s = { 0 };
+	struct machine_stats st;
+
+	(void)state;
+	run(8, sweep_together, &s, &st);
+	for (u32 i = 0; i < 4; i++)
+		assert_in_range(s.took[i], 20 * PAGES * 600 * NS, 20 * PAGES * 830 * NS);
+}
+
+static void count_tick(u64 now_ms, u64 ran_ms)
+{
+	test_state->a++;
+	test_state->b += ran_ms;
+	test_state->c = now_ms;
+}
+
+static void sweep_ticks(void *arg)
+{
+	struct state *s = arg;
+
+	make_tables(s, true);
+	use_tables(s);
+	/* Computing is time, but not the core's business. */
+	mach_env()->ops->user_run(2000 * US);
+	for (u32 i = 0; i < 400; i++)
+		(void)sweep(false);
+	s->took[0] = machine_now();
+}
+
+/* The core is told of the time that the thread swept, in whole ticks, and none twice. */
+static void test_sweep_ticks(void **state)
+{
+	struct state s = { 0 };
+	struct machine_stats st;
+
+	(void)state;
+	tcore_tick = count_tick;
+	run(2, sweep_ticks, &s, &st);
+	tcore_tick = NULL;
+	assert_int_equal(s.b, 400 * PAGES * 400 / 1000000);
+	assert_int_equal(s.a, s.b);
+	assert_in_range(s.c, s.b + 2, s.took[0] / (1000 * US));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +465,10 @@ int main(void)
 		cmocka_unit_test(test_chase_faults),
 		cmocka_unit_test(test_chase_flushed),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_sweep_faults),
+		cmocka_unit_test(test_sweep_shares),
+		cmocka_unit_test(test_sweep_ticks),
 	};
 
 	return cmocka_run_group_tests_name("user", tests, NULL, NULL);
