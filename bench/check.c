@@ -2,7 +2,7 @@
 /*
  * What the checker is worth, on the scenarios and models of the tree:
  *
- *	check [-b SECONDS] [-t SECONDS] [PATH...]
+ *	check [-o PART,...] [-b SECONDS] [-t SECONDS] [PATH...]
  *
  * 1. Bugs: seconds to the first violation, of the systematic search and of ten seeds
  *    of the random one (median, worst); lines of the story of what remains after
@@ -11,6 +11,8 @@
  *    (60) seconds each and -t (240) altogether; what is not begun by then is
  *    listed. Models' fixes are in bench/models.c.
  * 3. Schedules per second of CPU time, one process, on bench/three-cpus.tlb.
+ *
+ * -o: only these of the parts, by name: bugs, fixes, rates.
  *
  * Two workers in 1 and 2. PATH: default scenarios/ and models/. Exit status 1: a bug not
  * found in time, a violation where none is expected, a replay that differs, a long story.
@@ -35,6 +37,8 @@
 #define RATE_S 5
 
 static double fix_budget_s = 60, total_s = 240;
+
+enum { PART_BUGS = 1, PART_FIXES = 2, PART_RATES = 4, PART_ALL = 7 };
 
 /* ------------------------------------------------------------------ worlds */
 
@@ -303,21 +307,41 @@ static double seconds_arg(const char *arg)
 	return s;
 }
 
+static u32 parts_arg(char *arg)
+{
+	static const char *const name[] = { "bugs", "fixes", "rates" };
+	u32 parts = 0;
+
+	for (char *p = strtok(arg, ","); p; p = strtok(NULL, ",")) {
+		u32 i;
+
+		for (i = 0; i < 3 && strcmp(p, name[i]); i++)
+			;
+		if (i == 3)
+			die("-o: there is no part \"%s\": bugs, fixes, rates", p);
+		parts |= 1U << i;
+	}
+	return parts;
+}
+
 int main(int argc, char **argv)
 {
+	u32 parts = PART_ALL;
 	static char scenarios[1000], models[1000], rate[1000];
 	static char *both[] = { scenarios, models };
 	const char *src = getenv("SRC");
 	struct check_args args = { .path = both, .nr_paths = 2 };
 	struct check_plan *plan;
-	bool ok;
+	bool ok = true;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "b:t:")) != -1) {
+	while ((opt = getopt(argc, argv, "b:o:t:")) != -1) {
 		if (opt == 'b')
 			fix_budget_s = seconds_arg(optarg);
 		else if (opt == 't')
 			total_s = seconds_arg(optarg);
+		else if (opt == 'o')
+			parts = parts_arg(optarg);
 		else
 			return EXIT_INPUT;
 	}
@@ -329,9 +353,12 @@ int main(int argc, char **argv)
 		args.nr_paths = (u32)(argc - optind);
 	}
 	plan = check_plan_make(&args);
-	ok = report_bugs(plan);
-	ok &= report_fixes(plan);
+	if (parts & PART_BUGS)
+		ok &= report_bugs(plan);
+	if (parts & PART_FIXES)
+		ok &= report_fixes(plan);
 	check_plan_free(plan);
-	report_rates(rate);
+	if (parts & PART_RATES)
+		report_rates(rate);
 	return ok ? EXIT_CLEAN : EXIT_EXPECTATION;
 }
