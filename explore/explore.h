@@ -168,9 +168,13 @@ enum xobj_class {
 	XOBJ_FRAME,	/* id: frame: its contents, being free or not; with XOBJ_FRAME_LIFE,
 			 * of tables: only the latter */
 	XOBJ_ALLOC,	/* id 0: allocator */
-	XOBJ_RCU,	/* id: CPU: its critical sections; XOBJ_RCU_CALLS + CPU: callbacks */
-	XOBJ_MODE,	/* id: CPU, and one of XMODE_*: user or kernel mode; in a handler; on
-			 * weak machines, its views, which handlers change too */
+	XOBJ_RCU,	/* id: CPU: its thread's critical sections; XOBJ_RCU_HANDLER + CPU: those
+			 * that its handlers are; XOBJ_RCU_CALLS + CPU: callbacks */
+	XOBJ_MODE,	/* id: CPU, and one of XMODE_*: user or kernel mode; in a handler;
+			 * interrupts off. What a rule looks at or a step needs to be possible:
+			 * in both orders that are possible, the state is the same after */
+	XOBJ_VIEWS,	/* id: CPU, on weak machines: views of its thread, which handlers of
+			 * IPIs change */
 	XOBJ_OWN,	/* id: as XOBJ_WORD, or a lock: stores of a CPU's thread, for that CPU's
 			 * handlers */
 	XOBJ_WRITTEN,	/* id: offset / 8: the visible value; all writes, and walks */
@@ -181,14 +185,20 @@ enum xobj_class {
 
 #define XOBJ_FRAME_LIFE	(1U << 16)
 #define XOBJ_RCU_CALLS	64
+#define XOBJ_RCU_HANDLER 128
 #define XMODE_USER	0
 #define XMODE_HANDLER	64
-#define XMODE_VIEWS	128
+#define XMODE_IRQS	128
 #define XOBJ_WORD_CPU	24	/* shift; CPUs above the fourth share */
 
+/*
+ * check: only what a rule looks at depends on it, and not the state that is reached (all of
+ * XOBJ_MODE is so).
+ */
 struct xobj {
-	u32 cls : 5;
+	u32 cls : 4;
 	u32 write : 1;
+	u32 check : 1;
 	u32 id : 26;
 };
 

@@ -211,12 +211,18 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 		if (f->table)
 			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn | XOBJ_FRAME_LIFE, true);
 		for (u32 i = 0; i < w->nr_cpus; i++) {
-			xstep_add(&t->step, XOBJ_TLB, i, false);
+			xstep_check(&t->step, XOBJ_TLB, i);
 			xstep_mode(w, t, i);
 		}
 		if (order)
 			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
-		xstep_order(w, &t->step);
+		/*
+		 * A table's takes no place in the order of writes. Its entries end with it, but
+		 * if some cache could still use them, that is found here; so when they
+		 * ended does not matter later. A page's: STALE-READ asks who knows of it.
+		 */
+		if (!f->table)
+			xstep_order(w, &t->step);
 		xpark(w, t, XWHY_STEP);
 	}
 	if (!f->used || f->order != order) {

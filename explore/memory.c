@@ -192,6 +192,9 @@ void xmem_store_footprint(const struct xworld *w, u32 cpu, u32 off, struct xstep
 	u32 frame = xframe_of(w, off);
 
 	xstep_write(w, s, cpu, off);
+	/* x86: it was a step when it went into the buffer. */
+	if (w->weak && cpu != XNOBODY)
+		xstep_own(s, cpu, off, true);
 	xstep_order(w, s);
 	if (!frame) {
 		xstep_heap(w, s, off, false);
@@ -374,7 +377,7 @@ static void describe_load(struct xworld *w, struct xthr *t)
 	xstep_load(&t->step, t->cpu, off);
 	xstep_heap(w, &t->step, off, false);
 	if (xcpu_of(w, t)->irq_depth)
-		xstep_own(w, &t->step, t->cpu, off, false);
+		xstep_own(&t->step, t->cpu, off, false);
 	xupdates_footprint(w, off, &t->step);
 }
 
@@ -431,7 +434,7 @@ void xpark_store(struct xworld *w, struct xthr *t, u32 off, const struct mach_si
 	if (c->nr_sb < XMAX_SB && (w->weak || !c->irqs_on))
 		return;
 	xstep_begin(t, site, kind);
-	xstep_own(w, &t->step, t->cpu, off, true);
+	xstep_own(&t->step, t->cpu, off, true);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_ROOM);
 }
 
@@ -530,7 +533,7 @@ static void describe_rmw(struct xworld *w, struct xthr *t)
 
 	describe_store(w, t);
 	xstep_load(&t->step, t->cpu, off);
-	xstep_own(w, &t->step, t->cpu, off, true);
+	xstep_own(&t->step, t->cpu, off, true);
 }
 
 struct rmw {

@@ -109,10 +109,14 @@ static void irq_footprint(struct xworld *w, u32 cpu, struct xstep *s)
 	xstep_clear(s);
 	xstep_add(s, XOBJ_IRQ, cpu, true);
 	xstep_add(s, XOBJ_MODE, XMODE_HANDLER + cpu, true);
-	if (w->weak)
-		xstep_add(s, XOBJ_MODE, XMODE_VIEWS + cpu, true);
+	xstep_add(s, XOBJ_MODE, XMODE_IRQS + cpu, false);
 	if (!w->a->cpu[cpu].nr_irqs)
 		xrcu_footprint(w, cpu, s);
+	else if (w->weak)
+		xstep_add(s, XOBJ_VIEWS, cpu, true);
+	/* It is a section, and sees what sections must. */
+	if (w->weak && w->a->cpu[cpu].nr_irqs)
+		xstep_add(s, XOBJ_RCU, XOBJ_RCU_HANDLER + cpu, true);
 }
 
 static void drain_footprint(struct xworld *w, u32 index, struct xstep *s)
@@ -169,9 +173,9 @@ static void thread_step(struct xworld *w, struct xthr *t, struct xstep *s)
 	if (t->describe.fn)
 		t->describe.fn(w, t);
 	*s = t->step;
-	/* On weak machines a handler changes what its CPU's thread has seen. */
-	if (w->weak)
-		xstep_add(s, XOBJ_MODE, XMODE_VIEWS + t->cpu, in_handler(w, t));
+	/* On weak machines an IPI's handler changes what its CPU's thread has seen. */
+	if (w->weak && !xcpu_of(w, t)->views)
+		xstep_add(s, XOBJ_VIEWS, t->cpu, in_handler(w, t));
 	s->cpu = t->cpu;
 	s->handler = in_handler(w, t);
 }
@@ -443,6 +447,7 @@ void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
 	struct xcpu *c = xcpu_of(w, prev);
 	struct xthr *next = &w->a->thr[XTHR_IDLE + prev->cpu];
 
+	xrcu_enter(w, prev->cpu);
 	c->irqs_on = 0;
 	c->user = 0;
 	if (c->nr_runq) {
@@ -561,7 +566,7 @@ static void wake(u32 tid, const struct mach_site *site)
 	/* A full barrier, as try_to_wake_up() is. */
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	if (w->weak)
-		xweak_acquire(w, other->cpu, w->a->now);
+		xweak_thread_acquire(w, other->cpu, w->a->now);
 	xev_t(w, t, site, "wakes thread %u", tid - 1);
 	if (other->why == XWHY_BLOCKED)
 		xthread_make_ready(w, other);
@@ -647,9 +652,10 @@ static bool irq_save(const struct mach_site *site)
 		return false;
 	/* An interrupt may still come before; afterwards it cannot. */
 	xstep_begin(t, site, MACH_SITE_IRQ);
-	xstep_add(&t->step, XOBJ_IRQ, t->cpu, true);
+	xstep_add(&t->step, XOBJ_MODE, XMODE_IRQS + t->cpu, true);
 	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
 	xpark(w, t, XWHY_STEP);
+	xrcu_enter(w, t->cpu);
 	xcpu_of(w, t)->irqs_on = 0;
 	return true;
 }

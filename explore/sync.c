@@ -26,7 +26,7 @@ static void lock_step(struct xworld *w, struct xthr *t, struct mach_lock *lock,
 	xstep_add(&t->step, XOBJ_LOCK, xoff(w, lock) / 8, true);
 	xstep_heap(w, &t->step, xoff(w, lock), false);
 	if (xcpu_of(w, t)->irq_depth)
-		xstep_own(w, &t->step, t->cpu, xoff(w, lock), true);
+		xstep_own(&t->step, t->cpu, xoff(w, lock), true);
 }
 
 static void lock_taken(struct xworld *w, struct xthr *t, struct mach_lock *lock)
@@ -252,7 +252,7 @@ static void acknowledge(struct xworld *w, struct xthr *t, struct xcall *call)
 {
 	xstep_begin(t, NULL, MACH_SITE_IPI);
 	xstep_add(&t->step, XOBJ_THREAD, call->sender, true);
-	xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
+	xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_HANDLER + t->cpu, true);
 	xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + t->cpu, true);
 	xstep_order(w, &t->step);
 	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
@@ -266,13 +266,28 @@ static void acknowledge(struct xworld *w, struct xthr *t, struct xcall *call)
  * ends. Which sections those are is looked at in call_rcu()'s step.
  *
  * Weak memory: a section that is still there when the grace period ends must see all that
- * came before call_rcu(), from its beginning. So who was in none gets to know it at once
- * (it may stop being looked at there and then), and the others at the end, which
- * waits until they are in none.
+ * came before call_rcu(), from its beginning. So who was in none owes it from then on (it may
+ * stop being looked at there and then), and the others from the end, which waits until they
+ * are in none; and he sees it where his next section begins (xrcu_enter()). Outside
+ * sections nobody may count on it.
  */
 static bool in_crit(const struct xcpu *c)
 {
 	return c->rcu_nest || !c->irqs_on;
+}
+
+static void see_later(struct xworld *w, u32 cpu, u32 view)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	if (view > c->rcu_view)
+		c->rcu_view = view;
+}
+
+void xrcu_enter(struct xworld *w, u32 cpu)
+{
+	if (w->weak)
+		xweak_acquire(w, cpu, w->a->cpu[cpu].rcu_view);
 }
 
 static bool over(const struct xworld *w, const struct xrcu *r)
@@ -292,28 +307,51 @@ bool xrcu_due(const struct xworld *w, u32 cpu)
 	return false;
 }
 
+/*
+ * The grace period of r depends on what k does next: k has not left the section that was
+ * waited for, or (weak memory) may be in another one.
+ */
+static bool waits_for(const struct xworld *w, const struct xrcu *r, u32 k)
+{
+	return r->seq[k] != XNEVER && (w->weak || r->seq[k] == w->a->cpu[k].crit_seq);
+}
+
 void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s)
 {
 	xstep_add(s, XOBJ_RCU, XOBJ_RCU_CALLS + cpu, true);
-	for (u32 i = 0; i < w->a->nr_rcu; i++)
-		for (u32 k = 0; k < w->nr_cpus && w->a->rcu[i].cpu == cpu; k++)
-			if (w->a->rcu[i].seq[k] != XNEVER)
-				xstep_add(s, XOBJ_RCU, k, false);
+	for (u32 i = 0; i < w->a->nr_rcu; i++) {
+		const struct xrcu *r = &w->a->rcu[i];
+
+		for (u32 k = 0; k < w->nr_cpus && r->cpu == cpu; k++) {
+			if (!waits_for(w, r, k))
+				continue;
+			xstep_add(s, XOBJ_RCU, k, false);
+			xstep_add(s, XOBJ_RCU, XOBJ_RCU_HANDLER + k, false);
+		}
+	}
 }
 
-/* The end of grace periods that this CPU's callbacks wait for. */
-static void rcu_end(struct xworld *w, u32 cpu)
+/*
+ * The end of grace periods that this CPU's callbacks wait for. Returns the view that
+ * callbacks begin with: each CPU has passed a full barrier since call_rcu().
+ */
+static u32 rcu_end(struct xworld *w, u32 cpu)
 {
+	u32 view = 0;
+
 	for (u32 i = 0; i < w->a->nr_rcu; i++) {
 		struct xrcu *r = &w->a->rcu[i];
 
 		if (r->cpu != cpu || !over(w, r))
 			continue;
 		r->due = 1;
-		for (u32 k = 0; k < w->nr_cpus && w->weak; k++)
+		if (r->view > view)
+			view = r->view;
+		for (u32 k = 0; k < w->nr_cpus; k++)
 			if (r->seq[k] != XNEVER)
-				xweak_acquire(w, k, r->view);
+				see_later(w, k, r->view);
 	}
+	return view;
 }
 
 /* Those of this CPU whose grace periods are over. */
@@ -336,26 +374,67 @@ static void run_rcu(struct xworld *w, struct xthr *t)
 	}
 }
 
-/* Which interrupt the CPU takes: an IPI, if one is pending. */
-static struct xirq next_irq(struct xworld *w, u32 cpu)
+/* The IPI that came first. */
+static struct xirq next_irq(struct xcpu *c)
 {
-	struct xcpu *c = &w->a->cpu[cpu];
 	struct xirq irq = c->irq[0];
 
-	if (!c->nr_irqs) {
-		rcu_end(w, cpu);
-		return (struct xirq){ .kind = XIRQ_RCU };
-	}
 	c->nr_irqs--;
 	memmove(c->irq, c->irq + 1, c->nr_irqs * sizeof(irq));
 	return irq;
 }
 
+static void take_ipi(struct xworld *w, struct xthr *t)
+{
+	struct xirq irq = next_irq(xcpu_of(w, t));
+	struct xcall *call = &w->a->call[irq.call];
+
+	xev(w, XAGENT_IRQ, t->cpu, t->cpu, NULL, "takes an IPI");
+	if (w->weak) {
+		xweak_context_sync(w, t->cpu);
+		xweak_acquire(w, t->cpu, call->view);
+		xrcu_enter(w, t->cpu);
+	}
+	call->func(call->info);
+	acknowledge(w, t, call);
+	if (w->weak)
+		xweak_context_sync(w, t->cpu);
+}
+
+/*
+ * Callbacks may run anywhere (RCU_NOCB_CPU): on an interrupt of this CPU, on
+ * another CPU, in a thread. So on weak machines they have views of their own, and leave those
+ * of the thread that they interrupt as they are: it cannot count on having been interrupted.
+ */
+static void take_rcu(struct xworld *w, struct xthr *t, u32 view)
+{
+	struct xcpu *c = xcpu_of(w, t);
+	struct xviews own = { 0 };
+
+	xev(w, XAGENT_IRQ, t->cpu, t->cpu, NULL,
+	    "takes an interrupt: a grace period is over, RCU callbacks are due");
+	if (w->weak) {
+		own = c->v;
+		c->v = (struct xviews){ 0 };
+		xweak_acquire(w, t->cpu, view);
+		c->views = &own;
+	}
+	run_rcu(w, t);
+	xstep_begin(t, NULL, MACH_SITE_RCU);
+	xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_HANDLER + t->cpu, true);
+	xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + t->cpu, true);
+	xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
+	if (w->weak)
+		c->v = own;
+	c->views = NULL;
+}
+
 void xirq_run(struct xworld *w, struct xthr *t)
 {
 	struct xcpu *c = xcpu_of(w, t);
-	struct xirq irq = next_irq(w, t->cpu);
-	bool user = c->user;
+	bool user = c->user, ipi = c->nr_irqs;
+	/* Looked at before interrupts are off, for that counts as a section. */
+	u32 view = ipi ? 0 : rcu_end(w, t->cpu);
 	u8 ctx = t->ctx;
 
 	c->irqs_on = 0;
@@ -363,27 +442,10 @@ void xirq_run(struct xworld *w, struct xthr *t)
 	c->user = 0;
 	/* The core must not take it for a crossing of its thread. */
 	t->ctx = MACH_CTX_IRQ;
-	if (w->weak)
-		xweak_context_sync(w, t->cpu);
-	xev(w, XAGENT_IRQ, t->cpu, t->cpu, NULL, "takes %s",
-	    irq.kind == XIRQ_CALL ? "an IPI" :
-	    "an interrupt: a grace period is over, RCU callbacks are due");
-	if (irq.kind == XIRQ_CALL) {
-		struct xcall *call = &w->a->call[irq.call];
-
-		if (w->weak)
-			xweak_acquire(w, t->cpu, call->view);
-		call->func(call->info);
-		acknowledge(w, t, call);
-	} else {
-		run_rcu(w, t);
-		xstep_begin(t, NULL, MACH_SITE_RCU);
-		xstep_add(&t->step, XOBJ_RCU, t->cpu, true);
-		xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + t->cpu, true);
-		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
-	}
-	if (w->weak)
-		xweak_context_sync(w, t->cpu);
+	if (ipi)
+		take_ipi(w, t);
+	else
+		take_rcu(w, t, view);
 	t->ctx = ctx;
 	t->irq_taken = 1;
 	c->user = user;
@@ -401,8 +463,10 @@ void xrcu_read_lock(const struct mach_site *site)
 
 	if (xskip(s->w, site))
 		return;
-	if (!c->rcu_nest)
+	if (!c->rcu_nest) {
 		xstep_crit(s->w, s->t, site, MACH_SITE_RCU);
+		xrcu_enter(s->w, s->t->cpu);
+	}
 	c->rcu_nest++;
 }
 
@@ -420,6 +484,25 @@ void xrcu_read_unlock(const struct mach_site *site)
 		c->crit_seq++;
 }
 
+/*
+ * Who is in a section, or a handler, is waited for. Of who is not, it does not matter how many
+ * there have been; on weak machines it does, for the next one sees what came before.
+ */
+static void describe_call(struct xworld *w, struct xthr *t)
+{
+	xstep_clear(&t->step);
+	xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_CALLS + t->cpu, true);
+	for (u32 i = 0; i < w->nr_cpus; i++) {
+		const struct xcpu *c = &w->a->cpu[i];
+		bool handler = c->irq_depth;
+
+		xstep_touch(&t->step, XOBJ_RCU, i, false, !w->weak && (handler || !in_crit(c)));
+		xstep_touch(&t->step, XOBJ_RCU, XOBJ_RCU_HANDLER + i, false, !handler);
+		if (i != t->cpu)
+			xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + i, false);
+	}
+}
+
 void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	       const struct mach_site *site)
 {
@@ -431,10 +514,7 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_RCU);
-		xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_CALLS + t->cpu, true);
-		/* Who has interrupts off now is waited for. */
-		for (u32 i = 0; i < w->nr_cpus; i++)
-			xstep_add(&t->step, XOBJ_RCU, i, false);
+		xstep_describe(w, t, describe_call, 0, 0);
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	XASSERT(w->a->nr_rcu < XMAX_RCU);
@@ -445,8 +525,8 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 		const struct xcpu *c = &w->a->cpu[i];
 
 		r->seq[i] = in_crit(c) ? c->crit_seq : XNEVER;
-		if (w->weak && !in_crit(c))
-			xweak_acquire(w, i, r->view);
+		if (!in_crit(c))
+			see_later(w, i, r->view);
 	}
 }
 

@@ -35,6 +35,7 @@ struct touched {
 	struct object *obj;
 	u32 key;
 	bool write;
+	bool check;		/* struct xobj: not in names of states */
 };
 
 struct node {

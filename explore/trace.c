@@ -165,7 +165,8 @@ static bool orders(struct systematic *d, const struct xstep *step)
 
 		if (!step->obj[i].write)
 			continue;
-		if (step->obj[i].cls == XOBJ_WORD || step->obj[i].cls == XOBJ_WRITTEN) {
+		if (step->obj[i].cls == XOBJ_WORD || step->obj[i].cls == XOBJ_WRITTEN ||
+		    step->obj[i].cls == XOBJ_OWN) {
 			if (!o->sharing || (o->sharing->readers & ~me))
 				return true;
 		} else if (is_shared(o, true, me)) {
@@ -184,13 +185,13 @@ static void touch(struct systematic *d, struct node *nd, const struct xstep *ste
 		u32 key = object_key(step->obj[i]);
 
 		nd->touched[i] = (struct touched){ object_get(d, key), key,
-						   step->obj[i].write };
+						   step->obj[i].write, step->obj[i].check };
 	}
 	nd->orders = !nd->all && orders(d, step);
 	if (nd->orders)
 		nd->touched[nd->nr_obj++] = (struct touched){
 			object_get(d, object_key(order_of_writes)),
-			object_key(order_of_writes), true
+			object_key(order_of_writes), true, false
 		};
 }
 
@@ -224,6 +225,8 @@ static void happen(struct systematic *d, const struct node *nd, u64 what)
 	for (u32 i = 0; i < nd->nr_obj; i++) {
 		const struct object *o = nd->touched[i].obj;
 
+		if (nd->touched[i].check)
+			continue;
 		h = mix(h, mix(nd->touched[i].key, o->written));
 		if (nd->touched[i].write)
 			h = mix(h, o->read);
@@ -231,6 +234,8 @@ static void happen(struct systematic *d, const struct node *nd, u64 what)
 	for (u32 i = 0; i < nd->nr_obj; i++) {
 		struct object *o = nd->touched[i].obj;
 
+		if (nd->touched[i].check)
+			continue;
 		if (!nd->touched[i].write) {
 			set(t, &o->read, o->read + mix(h, 1));
 			continue;

@@ -14,6 +14,8 @@
  *		in vCtrl (it orders later stores anyway, ISB and TLBI by vCtrl);
  *	value: not needed, for no store is visible before an earlier load.
  * A failed cmpxchg reads the newest message, too.
+ * RCU callbacks have views of their own (sync.c), in which each load is an acquire: so
+ * they need no coherence by word, which is their thread's.
  *
  * Left out: load buffering, stores that are not multi-copy atomic (POWER).
  */
@@ -68,11 +70,16 @@ static void dep_note(struct xworld *w, u32 cpu, u32 off, u64 val, u32 view)
 
 /* ---- loads ---- */
 
+static bool in_callback(const struct xworld *w, u32 cpu)
+{
+	return w->a->cpu[cpu].views;
+}
+
 /* Messages of word that a load with pre may read, newest first; returns how many. */
 static u32 readable(const struct xworld *w, u32 cpu, const struct xword *word, u32 pre,
 		    u16 msg[XMAX_READABLE])
 {
-	u32 floor = MAX(pre, word->coh[cpu]), n = 0;
+	u32 floor = MAX(pre, in_callback(w, cpu) ? word->fwd_ts[cpu] : word->coh[cpu]), n = 0;
 
 	for (u16 i = word->last; i != XNIL; i = w->a->msg[i].prev) {
 		if (n < XMAX_READABLE)
@@ -87,7 +94,8 @@ static u32 readable(const struct xworld *w, u32 cpu, const struct xword *word, u
 static u32 post_view(const struct xworld *w, const struct xword *word, u32 cpu, u32 pre,
 		     u32 ts, bool acquire)
 {
-	bool own = ts && word->fwd_ts[cpu] == ts && xlaw(w, XLAW_FORWARD);
+	bool own = ts && word->fwd_ts[cpu] == ts && xlaw(w, XLAW_FORWARD) &&
+		   !in_callback(w, cpu);
 
 	/* From the store buffer; an acquire does not take an atomic's write from there. */
 	if (own && !(acquire && word->fwd_rmw >> cpu & 1))
@@ -102,9 +110,9 @@ static void loaded(struct xworld *w, u32 cpu, struct xword *word, u32 ts, u32 po
 
 	if (!no_result)
 		up(&v->r, post);
-	if (word)
+	if (word && !in_callback(w, cpu))
 		up(&word->coh[cpu], MAX(post, ts));
-	if (acquire) {
+	if (acquire || in_callback(w, cpu)) {
 		up(&v->b_read, post);
 		if (xlaw(w, XLAW_ACQUIRE_FAULT))
 			up(&v->b_fault, post);
@@ -263,14 +271,24 @@ void xweak_walked(struct xworld *w, const struct xuse *use, u32 rv, u64 va, bool
 
 /* ---- order ---- */
 
-void xweak_acquire(struct xworld *w, u32 cpu, u32 view)
+static void acquire(struct xviews *v, u32 view)
 {
-	struct xviews *v = &w->a->cpu[cpu].v;
-
 	up(&v->r, view);
 	up(&v->b_read, view);
 	up(&v->b_fault, view);
 	up(&v->ctrl, view);
+}
+
+void xweak_acquire(struct xworld *w, u32 cpu, u32 view)
+{
+	acquire(&w->a->cpu[cpu].v, view);
+}
+
+void xweak_thread_acquire(struct xworld *w, u32 cpu, u32 view)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	acquire(c->views ? c->views : &c->v, view);
 }
 
 void xweak_context_sync(struct xworld *w, u32 cpu)

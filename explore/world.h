@@ -337,9 +337,11 @@ struct xcpu {
 	u8 user;		/* in user mode now */
 	u8 rcu_nest;
 	u32 crit_seq;		/* counts the ends of critical sections */
+	u32 rcu_view;		/* weak: what its next one sees */
 	struct xirq irq[XMAX_IRQS];
 	struct xstore sb[XMAX_SB];
 	struct xviews v;
+	struct xviews *views;	/* its thread's, while RCU callbacks run; on the stack */
 	/* MMU */
 	u32 root, ctx;
 	u16 root_gen;
@@ -640,13 +642,14 @@ static inline void xstep_all(struct xstep *s)
 	s->obj[0] = (struct xobj){ .cls = XOBJ_ALL, .write = 1 };
 }
 
-static inline void xstep_add(struct xstep *s, u32 cls, u32 id, bool write)
+static inline void xstep_touch(struct xstep *s, u32 cls, u32 id, bool write, bool check)
 {
 	for (u32 i = 0; i < s->nr_obj; i++) {
 		if (s->obj[i].cls == XOBJ_ALL)
 			return;
 		if (s->obj[i].cls == cls && s->obj[i].id == id) {
 			s->obj[i].write |= write;
+			s->obj[i].check &= check;
 			return;
 		}
 	}
@@ -654,7 +657,20 @@ static inline void xstep_add(struct xstep *s, u32 cls, u32 id, bool write)
 		xstep_all(s);
 		return;
 	}
-	s->obj[s->nr_obj++] = (struct xobj){ .cls = cls, .write = write, .id = id };
+	s->obj[s->nr_obj++] = (struct xobj){
+		.cls = cls, .write = write, .check = check, .id = id,
+	};
+}
+
+static inline void xstep_add(struct xstep *s, u32 cls, u32 id, bool write)
+{
+	xstep_touch(s, cls, id, write, cls == XOBJ_MODE);
+}
+
+/* A rule looks at it. */
+static inline void xstep_check(struct xstep *s, u32 cls, u32 id)
+{
+	xstep_touch(s, cls, id, false, true);
 }
 
 /*
@@ -668,11 +684,9 @@ static inline void xstep_load(struct xstep *s, u32 cpu, u32 off)
 }
 
 /* cpu's thread stores to the word, or its handler loads or stores there. */
-static inline void xstep_own(const struct xworld *w, struct xstep *s, u32 cpu, u32 off,
-			     bool write)
+static inline void xstep_own(struct xstep *s, u32 cpu, u32 off, bool write)
 {
-	if (!w->weak)
-		xstep_add(s, XOBJ_OWN, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, write);
+	xstep_add(s, XOBJ_OWN, off / 8 | (cpu & 3) << XOBJ_WORD_CPU, write);
 }
 
 /* A word or a lock in an object of kalloc(), which may be freed (write). */
@@ -745,6 +759,8 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	       const struct mach_site *site);
 void xrcu_read_lock(const struct mach_site *site);
 void xrcu_read_unlock(const struct mach_site *site);
+/* cpu begins a critical section. */
+void xrcu_enter(struct xworld *w, u32 cpu);
 /* Callbacks of this CPU may run: their grace periods are over. */
 bool xrcu_due(const struct xworld *w, u32 cpu);
 void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s);
@@ -827,6 +843,8 @@ u32 xweak_forwarded(struct xworld *w, u32 cpu, const struct xstore *st, u32 pre,
 /* The view that a read has before it knows its message. */
 u32 xweak_pre(const struct xworld *w, u32 cpu, u32 view, bool acquire);
 void xweak_acquire(struct xworld *w, u32 cpu, u32 view);
+/* The same from outside: for cpu's thread, whatever callbacks interrupt it. */
+void xweak_thread_acquire(struct xworld *w, u32 cpu, u32 view);
 /* The walk of an access, with its view rv; fault: none was translated. */
 void xweak_walked(struct xworld *w, const struct xuse *use, u32 rv, u64 va, bool fault);
 u32 xweak_min_post(struct xworld *w, u32 cpu, u32 off, u32 rv);

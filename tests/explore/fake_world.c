@@ -111,9 +111,13 @@ static u8 see(const struct xworld *w, u32 t, u32 word)
 	return w->s.word[word];
 }
 
+#define IRQS_OFF 64
+
 static void touch(struct xstep *st, u32 cls, u32 id, bool write)
 {
-	st->obj[st->nr_obj++] = (struct xobj){ cls, write, id };
+	st->obj[st->nr_obj++] = (struct xobj){
+		.cls = cls, .write = write, .check = cls == XOBJ_MODE, .id = id,
+	};
 }
 
 /* Waits for the thread's own drains; what XOBJ_BCAST stands for here. */
@@ -161,7 +165,7 @@ static bool thread_step(const struct xworld *w, u32 t, struct xstep *st)
 		return empty;
 	case FAKE_CLI:
 	case FAKE_STI:
-		touch(st, XOBJ_IRQ, t, true);
+		touch(st, XOBJ_MODE, IRQS_OFF + t, true);
 		return true;
 	case FAKE_CHOOSE:
 	case FAKE_IF:
@@ -201,8 +205,10 @@ static u32 enabled_agents(const struct xworld *w, struct xstep *st)
 		st[n] = (struct xstep){ .agent_kind = XAGENT_IRQ, .agent_index = (u16)t,
 					.cpu = (u8)t, .handler = th->in_irq };
 		touch(&st[n], th->in_irq ? XOBJ_WORD : XOBJ_IRQ, t, !th->in_irq);
-		if (!th->in_irq)
+		if (!th->in_irq) {
 			touch(&st[n], XOBJ_MODE, t, true);
+			touch(&st[n], XOBJ_MODE, IRQS_OFF + t, false);
+		}
 		touch(&st[n++], XOBJ_WORD, 0, true);
 	}
 	return n;
