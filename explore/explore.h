@@ -302,6 +302,13 @@ void xworld_set_step_limit(struct xworld *w, u32 steps);
 void xworld_run(struct xworld *w, const struct xchooser *chooser,
 		struct xresult *result, struct xevent *events, u32 *nr_events);
 
+/*
+ * The step that a CPU's thread has come to, whether it can make it now or not; of its
+ * handler, or of the thread that this interrupts. False: there is none. To be called
+ * from pick().
+ */
+bool xworld_parked(struct xworld *w, u32 cpu, bool handler, struct xstep *step);
+
 /* Sites seen in any execution so far, in order of first sight. */
 u32 xworld_sites(const struct xworld *w, const struct mach_site **sites, u32 max);
 

@@ -180,6 +180,35 @@ static void thread_step(struct xworld *w, struct xthr *t, struct xstep *s)
 	s->handler = in_handler(w, t);
 }
 
+bool xworld_parked(struct xworld *w, u32 cpu, bool handler, struct xstep *s)
+{
+	struct xthr *t = &w->a->thr[w->a->cpu[cpu].cur];
+	struct xdescribe describe = t->describe;
+	struct xstep step;
+
+	if (handler || !t->under) {
+		if (handler && !in_handler(w, t))
+			return false;
+		thread_step(w, t, s);
+	} else {
+		step = t->step;
+		t->step = t->under->step;
+		t->describe = t->under->describe;
+		if (t->describe.fn)
+			t->describe.fn(w, t);
+		*s = t->step;
+		t->step = step;
+		t->describe = describe;
+		s->cpu = (u8)cpu;
+		s->handler = false;
+		if (w->weak)
+			xstep_add(s, XOBJ_VIEWS, cpu, false);
+	}
+	s->agent_kind = handler ? XAGENT_IRQ : XAGENT_THREAD;
+	s->agent_index = (u16)(handler ? cpu : w->a->cpu[cpu].cur);
+	return true;
+}
+
 static void describe(struct xworld *w, struct xstep *s, u32 kind, u32 index)
 {
 	struct xcpu *c = &w->a->cpu[kind == XAGENT_IRQ ? index : 0];
@@ -332,21 +361,19 @@ void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
 {
 	t->why = (u8)why;
 	for (;;) {
-		struct xdescribe describe;
-		struct xstep step;
-		u32 need;
+		struct xparked parked;
 
 		leave(w, t);
 		if (t->go != XGO_IRQ)
 			break;
-		step = t->step;
-		describe = t->describe;
-		need = t->need;
+		parked = (struct xparked){ t->step, t->describe, t->need };
 		t->need = XNEED_NONE;
+		t->under = &parked;
 		xirq_run(w, t);
-		t->step = step;
-		t->describe = describe;
-		t->need = (u8)need;
+		t->under = NULL;
+		t->step = parked.step;
+		t->describe = parked.describe;
+		t->need = parked.need;
 		t->why = (u8)why;
 	}
 	t->why = XWHY_STEP;

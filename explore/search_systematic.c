@@ -77,6 +77,34 @@ static bool can_go_on(u32 cpu, bool handler, const struct xstep *enabled, u32 n)
 	return false;
 }
 
+static u64 agent_bit(const struct xstep *step)
+{
+	return AGENT(xagent_id(step->agent_kind, step->agent_index));
+}
+
+/* The step goes on with what runs, at no cost. */
+static bool goes_on(const struct node *nd, const struct xstep *step)
+{
+	if (is_free(step))
+		return false;
+	if (nd->in_handler != NO_CPU)
+		return step->handler && step->cpu == nd->in_handler;
+	return !step->handler && step->cpu == nd->last && !nd->waits;
+}
+
+/* After the step of `at`, could its CPU take an interrupt? */
+static void note_ready(struct node *at, const struct xstep *enabled, u32 n)
+{
+	bool ready = false;
+
+	for (u32 i = 0; i < n; i++)
+		ready |= is_free(&enabled[i]) && enabled[i].cpu == at->cpu;
+	if (ready)
+		at->ready |= AGENT(at->value);
+	else
+		at->unready |= AGENT(at->value);
+}
+
 /* What was noted of the pick before leads to this node's state. */
 static void node_follow(struct systematic *d, struct node *nd, const struct xstep *enabled,
 			u32 n)
@@ -87,6 +115,7 @@ static void node_follow(struct systematic *d, struct node *nd, const struct xste
 	nd->last = nd->in_handler = NO_CPU;
 	nd->waits = false;
 	nd->cost = 0;
+	nd->own = nd->anchored = nd->ready = nd->unready = 0;
 	if (!d->last_pick)
 		return;
 	at = &d->node[d->last_pick - 1];
@@ -97,14 +126,13 @@ static void node_follow(struct systematic *d, struct node *nd, const struct xste
 		nd->in_handler = at->cpu;
 	if (!UNBOUNDED(d->bound))
 		nd->cost = at->cost + at->step_cost;
+	for (u32 i = 0; i < n; i++)
+		if (goes_on(nd, &enabled[i]))
+			nd->own |= agent_bit(&enabled[i]);
+	note_ready(&d->node[d->last_pick - 1], enabled, n);
 }
 
 /* ---- what to try ---- */
-
-static u64 agent_bit(const struct xstep *step)
-{
-	return AGENT(xagent_id(step->agent_kind, step->agent_index));
-}
 
 static u64 enabled_mask(const struct xstep *enabled, u32 n)
 {
@@ -155,11 +183,8 @@ static u64 persistent(struct systematic *d, const struct node *nd,
 
 	for (u32 i = 0; i < n; i++) {
 		const struct xstep *step = &enabled[i];
-		bool own = nd->in_handler == NO_CPU ?
-				   !step->handler && step->cpu == nd->last && !nd->waits :
-				   step->handler && step->cpu == nd->in_handler;
+		bool own = goes_on(nd, step);
 
-		own &= !is_free(step);
 		runs |= own && nd->in_handler == NO_CPU;
 		if (!is_free(step))
 			cpus |= agent_bit(step);
@@ -247,7 +272,7 @@ static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 	nd->enabled = todo = enabled_mask(enabled, n);
 	node_follow(d, nd, enabled, n);
 	if (d->reduce) {
-		nd->sleep = trace_sleep(d, k, enabled, n);
+		trace_sleep(d, k, enabled, n);
 		todo = persistent(d, nd, enabled, n) & ~nd->sleep;
 		if (todo)
 			todo &= visit(d->shared, trace_name(d, nd, enabled, n), nd->cost,

@@ -42,7 +42,10 @@ struct node {
 	u64 enabled;		/* agents that could move */
 	u64 todo;		/* agents still to be tried here */
 	u64 done;		/* tried, or given to another worker */
-	u64 sleep;		/* what they lead to is seen elsewhere */
+	u64 sleep;		/* what they lead to is seen elsewhere; some may be interrupted */
+	u64 own;		/* of the CPU, or the handler, that runs: going on is free */
+	u64 anchored;		/* asleep since a node where they were own; trace.c */
+	u64 ready, unready;	/* tried: their CPU could take an interrupt then, or not */
 	u32 cost;		/* preemptions before this node */
 	u32 journal_made;	/* height of the journal before this node was made, */
 	u32 journal_moved;	/* and before its step */
@@ -107,8 +110,8 @@ void trace_value(struct systematic *d, const struct node *nd, u32 n, u32 value);
 /* Name of the state at node nd, where these agents could make these steps. */
 u64 trace_name(const struct systematic *d, const struct node *nd,
 	       const struct xstep *enabled, u32 n);
-/* Agents that sleep at the new node k; see trace.c. */
-u64 trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
+/* Agents that sleep at the new node k; see trace.c. Asked in pick(). */
+void trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
 /* No agent but `agents` has ever touched what this step touches in a way that conflicts. */
 bool trace_private(struct systematic *d, const struct xstep *step, u64 agents);
 

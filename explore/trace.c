@@ -12,7 +12,15 @@
  * Sleep sets (Godefroid, LNCS 1032) save what leads to a state that is known anyway: let
  * t have been tried at a node, and then a, independent of t. t need not be tried after a,
  * for t a and a t lead to the same state. With a bound on preemptions, t a may cost more than
- * a t; so then only moves of one CPU sleep, among which no switch changes.
+ * a t. It does not
+ *	among moves of one CPU, where no switch changes;
+ *	if t is a move of the CPU (or handler) that runs: t is anchored. It sleeps through all
+ *	  that others do, until something meets it. For in
+ *		t's CPU | a b ... | t rest	and	t's CPU, t | a b ... | rest
+ *	  there are as many switches, or one less, and they cost no more: leaving a CPU is
+ *	  free only if it waits, and what waits for t meets it (wakes()).
+ * In the same way t sleeps under a handler that interrupts its own CPU. So an interrupt
+ * taken here is of interest only if it meets something before t is made.
  *
  * Persistent sets (Godefroid). If nobody else ever touches what the next step of the CPU that
  * runs touches, then only that step is tried: whatever comes before it could come after
@@ -287,48 +295,116 @@ u64 trace_name(const struct systematic *d, const struct node *nd,
 
 /* ---- sleep sets ---- */
 
-static bool independent(struct systematic *d, const struct node *nd,
-			const struct xstep *step)
+/* The step of node `at` and t meet in an object. */
+static bool meet(struct systematic *d, const struct node *at, const struct xstep *t)
 {
-	if (nd->all || touches_all(step) || (nd->orders && orders(d, step)))
-		return false;
-	/* A handler stops its CPU's thread, and what it does is not known yet. */
-	if (nd->cpu == step->cpu &&
-	    (nd->kind == XAGENT_IRQ || step->agent_kind == XAGENT_IRQ))
-		return false;
-	for (u32 i = 0; i < nd->nr_obj; i++)
-		for (u32 j = 0; j < step->nr_obj; j++)
-			if (nd->touched[i].key == object_key(step->obj[j]) &&
-			    (nd->touched[i].write || step->obj[j].write))
-				return false;
-	return true;
+	if (at->all || touches_all(t) || (at->orders && orders(d, t)))
+		return true;
+	for (u32 i = 0; i < at->nr_obj; i++)
+		for (u32 j = 0; j < t->nr_obj; j++)
+			if (at->touched[i].key == object_key(t->obj[j]) &&
+			    (at->touched[i].write || t->obj[j].write))
+				return true;
+	return false;
 }
 
-/* The order t, step of node `at` costs no more than that step, then t, at nd. */
-static bool costs_no_more(const struct systematic *d, const struct node *at,
-			  const struct xstep *t)
+static bool steps_meet(const struct xstep *a, const struct xstep *b)
 {
-	return UNBOUNDED(d->bound) ||
-	       (t->cpu == at->cpu && t->handler == at->handler);
+	if (touches_all(a) || touches_all(b))
+		return true;
+	for (u32 i = 0; i < a->nr_obj; i++)
+		for (u32 j = 0; j < b->nr_obj; j++)
+			if (object_key(a->obj[i]) == object_key(b->obj[j]) &&
+			    (a->obj[i].write || b->obj[j].write))
+				return true;
+	return false;
 }
 
-u64 trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n)
+/*
+ * A handler stops its CPU's thread; but the thread's step could come before it if the
+ * interrupt can be taken after that as well. When it is not known what a handler does,
+ * it meets all of its thread.
+ */
+static bool stops(const struct node *at, const struct xstep *t)
+{
+	u64 ready = at->ready & ~at->unready;
+
+	if (at->cpu != t->cpu)
+		return false;
+	if (t->agent_kind == XAGENT_IRQ)
+		return true;
+	if (at->kind != XAGENT_IRQ)
+		return false;
+	return t->handler || t->agent_kind != XAGENT_THREAD ||
+	       !(ready & AGENT(xagent_id(t->agent_kind, t->agent_index)));
+}
+
+/* What waits at this node could go on after t: then leaving it would not be free. */
+static bool wakes(struct systematic *d, const struct node *nd, const struct node *at,
+		  const struct xstep *t)
+{
+	struct xworld *w = d->s->world;
+	const struct xprogram *p = xworld_program(w);
+	struct xstep step;
+
+	if (nd->waits) {
+		/* A new thread needs no step of its own. */
+		for (u32 i = 0; i < p->nr_threads; i++)
+			if (p->thread[i].forked)
+				return true;
+		if (nd->last != t->cpu && xworld_parked(w, nd->last, false, &step) &&
+		    steps_meet(&step, t))
+			return true;
+	}
+	return nd->in_handler == NO_CPU && (at->handler || at->kind == XAGENT_IRQ) &&
+	       xworld_parked(w, at->cpu, true, &step) && steps_meet(&step, t);
+}
+
+/* The next step of a sleeper; false: it is not known. */
+static bool sleeper_step(struct systematic *d, u32 agent, const struct node *at,
+			 const struct xstep *enabled, u32 n, struct xstep *step)
+{
+	u32 i = step_of_agent(enabled, n, agent);
+
+	if (i < n) {
+		*step = enabled[i];
+		return true;
+	}
+	/* A handler may be on top of it. */
+	for (u32 cpu = 0; cpu < xworld_program(d->s->world)->nr_cpus; cpu++)
+		if ((cpu == at->cpu || agent != at->value) &&
+		    xworld_parked(d->s->world, cpu, true, step) &&
+		    xworld_parked(d->s->world, cpu, false, step) &&
+		    xagent_id(step->agent_kind, step->agent_index) == agent)
+			return true;
+	return false;
+}
+
+void trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n)
 {
 	struct node *nd = &d->node[k], *at;
-	u64 sleep = 0, candidates;
+	u64 candidates, anchored;
+	struct xstep t;
 
 	if (!d->last_pick)
-		return 0;
+		return;
 	at = &d->node[d->last_pick - 1];
-	candidates = (at->sleep | at->done) & ~AGENT(at->value) & nd->enabled;
+	candidates = (at->sleep | at->done) & ~AGENT(at->value);
+	anchored = UNBOUNDED(d->bound) ? ~0ULL : at->anchored | (at->done & at->own);
 	for (; candidates; candidates &= candidates - 1) {
-		u32 t = (u32)__builtin_ctzll(candidates);
-		u32 i = step_of_agent(enabled, n, t);
+		u32 agent = (u32)__builtin_ctzll(candidates);
+		u64 bit = AGENT(agent);
 
-		if (independent(d, at, &enabled[i]) && costs_no_more(d, at, &enabled[i]))
-			sleep |= AGENT(t);
+		if (!sleeper_step(d, agent, at, enabled, n, &t) || stops(at, &t) ||
+		    meet(d, at, &t))
+			continue;
+		if ((anchored & bit) && (UNBOUNDED(d->bound) || !wakes(d, nd, at, &t)))
+			nd->anchored |= bit;
+		else if (!(nd->enabled & bit) || t.cpu != at->cpu || t.handler != at->handler)
+			continue;
+		nd->sleep |= bit;
+		nd->ready |= at->ready & ~at->unready & bit;
 	}
-	return sleep;
 }
 
 /* ---- steps that need no company ---- */

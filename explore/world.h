@@ -386,6 +386,13 @@ struct xdescribe {
 	u32 b;
 };
 
+/* What a thread was about to do when an interrupt came. */
+struct xparked {
+	struct xstep step;
+	struct xdescribe describe;
+	u8 need;
+};
+
 struct xthr {
 	struct coro coro;
 	struct mach_env *env;
@@ -414,6 +421,7 @@ struct xthr {
 	struct mach_watch watch[MACH_MAX_WATCH];
 	struct xstep step;
 	struct xdescribe describe;
+	const struct xparked *under;	/* a handler; on the stack */
 };
 
 struct xpromise {

@@ -176,6 +176,22 @@ static bool thread_step(const struct xworld *w, u32 t, struct xstep *st)
 	abort();
 }
 
+/* Handlers never wait. */
+bool xworld_parked(struct xworld *w, u32 cpu, bool handler, struct xstep *step)
+{
+	struct fake_thread *th = &w->s.thread[cpu];
+	u8 in_irq = th->in_irq;
+
+	*step = (struct xstep){ .agent_kind = handler ? XAGENT_IRQ : XAGENT_THREAD,
+				.agent_index = (u16)cpu, .cpu = (u8)cpu };
+	if (handler)
+		return in_irq;
+	th->in_irq = 0;
+	thread_step(w, cpu, step);
+	th->in_irq = in_irq;
+	return next_insn(w, cpu);
+}
+
 static u32 enabled_agents(const struct xworld *w, struct xstep *st)
 {
 	u32 n = 0;
