@@ -58,7 +58,8 @@ static bool set_same(const struct set *a, const struct set *b)
 
 /* ---- generated programs ---- */
 
-enum { G_PLAIN, G_LOCKS, G_DRAINS, G_ALL, G_NR };
+/* G_IRQS: interrupts that are pending, most of the time beside steps that they do not meet. */
+enum { G_PLAIN, G_LOCKS, G_DRAINS, G_ALL, G_IRQS, G_NR };
 
 static void put(struct fake *f, u32 t, u8 op, u8 a, u8 b)
 {
@@ -72,7 +73,9 @@ static void random_insn(struct fake *f, u32 t, u32 kind, struct rng *r)
 	u8 word = (u8)rng_below(r, 3), lock = (u8)rng_below(r, FAKE_LOCKS);
 	u8 value = (u8)(1 + rng_below(r, 3));
 
-	switch (rng_below(r, kind == G_PLAIN ? 4 : kind == G_ALL ? 11 : 7)) {
+	if (kind == G_IRQS && !rng_below(r, 4))
+		return put(f, t, FAKE_IRQ, (u8)rng_below(r, f->nr_threads), 1);
+	switch (rng_below(r, kind == G_PLAIN ? 4 : kind == G_ALL || kind == G_IRQS ? 11 : 7)) {
 	case 0:
 		return put(f, t, FAKE_LOAD, word, 0);
 	case 1:
@@ -114,7 +117,7 @@ static void generate(struct fake *f, u64 seed)
 	memset(f, 0, sizeof(*f));
 	rng_seed(&r, seed, 1);
 	kind = rng_below(&r, G_NR);
-	f->drains = kind == G_DRAINS || (kind == G_ALL && rng_below(&r, 2));
+	f->drains = kind == G_DRAINS || (kind >= G_ALL && rng_below(&r, 2));
 	f->nr_threads = 2 + rng_below(&r, 2);
 	each = (f->nr_threads == 2 ? 3 : 2) + rng_below(&r, 2);
 	for (u32 t = 0; t < f->nr_threads; t++)
