@@ -115,7 +115,7 @@ const struct validate_row validate_rows[] = {
 
 	LOOPS("before, 36 threads", 36, "drain", "off", 527, NULL),
 	LOOPS("no LRU drain", 36, "batch", "off", 731, NULL),
-	LOOPS("INVLPGB alone", 36, "drain", "on", 527, NULL),
+	LOOPS("INVLPGB alone", 36, "drain", "on", 527, "lru_move"),
 	LOOPS("both", 36, "batch", "on", 1157, NULL),
 	{ .section = "INVLPGB", .what = "tlb_flush2, 36 threads: INVLPGB alone, gain",
 	  .unit = "", .published = 527.0 / 527, RATIO,

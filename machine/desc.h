@@ -144,6 +144,7 @@ struct machine_desc {
 	u32 nr_features;
 
 	u32 jitter_pct;			/* named costs vary by +- so much */
+	u32 wake_jitter_pct;		/* and wake_latency by so much; 0: as they do */
 	u32 tick_us;			/* timer period */
 	u32 timeslice_us;
 

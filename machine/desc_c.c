@@ -106,8 +106,9 @@ void machine_desc_print_c(const struct machine_desc *d, const char *symbol,
 	fprintf(out, "\t.memory_bytes = %" PRIu64 "ULL,\n\t.page_shift = %u, "
 		".va_bits = %u,\n", d->memory_bytes, d->page_shift, d->va_bits);
 	print_mmu(d, out);
-	fprintf(out, "\t.jitter_pct = %u, .tick_us = %u, .timeslice_us = %u,\n",
-		d->jitter_pct, d->tick_us, d->timeslice_us);
+	fprintf(out, "\t.jitter_pct = %u, .wake_jitter_pct = %u, .tick_us = %u, "
+		".timeslice_us = %u,\n",
+		d->jitter_pct, d->wake_jitter_pct, d->tick_us, d->timeslice_us);
 	print_costs(d, out);
 	fprintf(out, "};\n");
 }

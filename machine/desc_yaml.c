@@ -59,7 +59,7 @@ struct yaml_costs {
 struct yaml_machine {
 	char *name, *summary, *arch, *topology, *memory;
 	u32 page_shift, va_bits, asid_bits;
-	u32 jitter_pct, tick_us, timeslice_us;
+	u32 jitter_pct, wake_jitter_pct, tick_us, timeslice_us;
 	struct yaml_tlbs tlb;
 	struct yaml_walk_cache walk_cache;
 	struct yaml_feature *features;
@@ -162,6 +162,7 @@ static const cyaml_schema_field_t machine_fields[] = {
 	CYAML_FIELD_UINT("va_bits", 0, struct yaml_machine, va_bits),
 	CYAML_FIELD_UINT("asid_bits", 0, struct yaml_machine, asid_bits),
 	CYAML_FIELD_UINT("jitter_pct", 0, struct yaml_machine, jitter_pct),
+	CYAML_FIELD_UINT("wake_jitter_pct", OPT, struct yaml_machine, wake_jitter_pct),
 	CYAML_FIELD_UINT("tick_us", 0, struct yaml_machine, tick_us),
 	CYAML_FIELD_UINT("timeslice_us", 0, struct yaml_machine, timeslice_us),
 	CYAML_FIELD_MAPPING("tlb", 0, struct yaml_machine, tlb, tlbs_fields),
@@ -644,10 +645,12 @@ static int check_time(struct load *l)
 	const struct yaml_machine *y = l->yaml;
 
 	if (check_range(l, "jitter_pct", y->jitter_pct, 0, 90) ||
+	    check_range(l, "wake_jitter_pct", y->wake_jitter_pct, 0, 100) ||
 	    check_range(l, "tick_us", y->tick_us, 100, 1000000) ||
 	    check_range(l, "timeslice_us", y->timeslice_us, 100, 1000000))
 		return -1;
 	l->desc->jitter_pct = y->jitter_pct;
+	l->desc->wake_jitter_pct = y->wake_jitter_pct;
 	l->desc->tick_us = y->tick_us;
 	l->desc->timeslice_us = y->timeslice_us;
 	return 0;

@@ -144,11 +144,17 @@ static struct cpu *place(struct machine *m, struct thread *t)
 	return &m->cpu[i];
 }
 
-/* How deep an idle CPU sleeps varies: as much as the work of the core does. */
+/*
+ * How deep an idle CPU sleeps varies: as much as the work of the core does, or by what the
+ * machine says. Too regular, the phases of a waker and of whom it wakes lock: a writer that is
+ * woken for an rwsem comes each time just after the reader who woke it has taken it again.
+ */
 static u64 wake_latency(struct cpu *c)
 {
 	u64 ps = hw_cost(c->m, HW_WAKE_LATENCY);
-	u64 spread = ps * c->m->desc->jitter_pct / 100;
+	const struct machine_desc *desc = c->m->desc;
+	u32 pct = desc->wake_jitter_pct ? desc->wake_jitter_pct : desc->jitter_pct;
+	u64 spread = ps * pct / 100;
 
 	return ps - spread + (spread ? random_below(&c->rng, 2 * spread + 1) : 0);
 }

@@ -10,6 +10,9 @@ static spinlock_t *lru_lock(struct page *page)
 	return &kernel()->lru_lock[mach_frame_node(page_to_pfn(page))].lock;
 }
 
+/* The lists' lines come with the lock from the CPU that had them. */
+#define lock_lru(lock, flags) do {                                              	spin_lock_irqsave(lock, flags);                                         	mach_charge(LRU_MOVE, 1);                                               } while (0)
+
 void lru_cache_add(struct page *page)
 {
 	struct core_cpu *cpu = this_cpu();
@@ -42,14 +45,11 @@ static void lru_add_drain_cpu(struct core_cpu *cpu)
 		if (lock != locked) {
 			if (locked)
 				spin_unlock_irqrestore(locked, flags);
-			spin_lock_irqsave(lock, flags);
+			lock_lru(lock, flags);
 			locked = lock;
 		}
-		mach_charge(LRU_MOVE, 1);
 		/* One that nobody else has goes off again at once, in the same lock. */
-		if (page_count(pages[i]) == 1)
-			mach_charge(LRU_MOVE, 1);
-		else
+		if (page_count(pages[i]) != 1)
 			(void)mach_rmw(&pages[i]->flags, MACH_OR, PG_lru_listed, 0, MACH_RELAXED);
 	}
 	if (locked)
@@ -74,8 +74,7 @@ void lru_del(struct page *page)
 	spinlock_t *lock = lru_lock(page);
 	bool flags;
 
-	spin_lock_irqsave(lock, flags);
-	mach_charge(LRU_MOVE, 1);
+	lock_lru(lock, flags);
 	(void)mach_rmw(&page->flags, MACH_AND, ~PG_lru_listed, 0, MACH_RELAXED);
 	spin_unlock_irqrestore(lock, flags);
 }

@@ -6,7 +6,9 @@
  * with the others of the batch, under the node's lock, when the batch is full or somebody
  * drains it. A page on the LRU (PG_lru_listed) that is freed is taken off it, under the lock
  * again. Reclaim and migration (vmscan.h) are told where to look, so the lists are left
- * out: what is there is the lock, the time in it (lru_move), and the reference. Isolating a page
+ * out: what is there is the lock, the time in it, and the reference. That time (lru_move) is of
+ * each taking of the lock, since it is the lines of lists and counters, which another CPU wrote
+ * last; the further pages of a batch find them there. Isolating a page
  * and putting it back, which only need PG_lru, take the lock in Linux, and do not here.
  *
  * Reclaim and migration drain their own CPU's batch before they isolate. A page in the batch of

@@ -282,7 +282,7 @@ enum mach_context {
 	X(PTI_SWITCH, pti_switch, CONTEXT) /* per crossing, KPTI on */          \
 	X(ASID_ROLLOVER, asid_rollover, SCHED) /* per rollover */               \
 	X(SHMEM_FIND, shmem_find, CONTEXT) /* page found in its file, per page */ \
-	X(LRU_MOVE, lru_move, CONTEXT) /* per page on or off the LRU, in its lock */ \
+	X(LRU_MOVE, lru_move, CONTEXT) /* per taking of the LRU's lock: its lists */ \
 	X(FLUSH_TLB, flush_tlb, INVALIDATE_ISSUE) /* x86: per flush of a CPU's TLB */
 
 enum mach_cost {

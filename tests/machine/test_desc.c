@@ -206,6 +206,8 @@ static const struct {
 	{ "  dvm_va: {", "  line_smt: {", "costs.dvm_va: missing; arm64 machines of this "
 	  "topology charge it" },
 	{ "jitter_pct: 30", "jitter_pct: 300", "jitter_pct: expected 0 to 90, not 300" },
+	{ "jitter_pct: 30", "jitter_pct: 30\nwake_jitter_pct: 101",
+	  "wake_jitter_pct: expected 0 to 100, not 101" },
 	{ "name: arm64-46", "name: arm64-46\nname: again", "name: given twice" },
 	{ "{knob: arm64.ttl, value: off, kind: estimate", "{knob: arm64.tlbirange, value: off, kind: estimate",
 	  "features: arm64.tlbirange is given twice" },
