@@ -26,12 +26,15 @@
 #define BEFORE_6_4	BEFORE_6_6, "mm.fault_lock=mmap",                      \
 			"powerpc.lazy_tlb_shootdown=off"
 #define BEFORE_6_3	BEFORE_6_4, "migrate.batch=off"
-#define BEFORE_6_2	BEFORE_6_3, "mm.delayed_rmap=off", "numa.preserve_write=saved"
+#define BEFORE_6_2	BEFORE_6_3, "mm.delayed_rmap=off", "numa.preserve_write=saved", \
+			"mm.mprotect_write=pte"
 /* khugepaged let gup_fast walk on in the table that it took away. */
-#define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte"
+#define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte",       \
+			"migrate.ad=off"
 #define BEFORE_5_18	BEFORE_6_1, "mm.tlb_flush_batched=flag"
 #define BEFORE_5_14	BEFORE_5_18, "powerpc.range_pwc=none",                   \
-			"mm.mremap_rmap_lock=off", "arm64.ttl_freed_tables=leaf"
+			"mm.mremap_rmap_lock=off", "arm64.ttl_freed_tables=leaf", \
+			"mm.mprotect_write=none"
 #define BEFORE_5_13	BEFORE_5_14, "numa.fault_map=before"
 #define BEFORE_5_12	BEFORE_5_13, "powerpc.cpumask_trim=single"
 #define BEFORE_5_11	BEFORE_5_12, "mm.write_protect_seq=off"

@@ -29,6 +29,7 @@
 	X(mm_munmap_downgrade)                                                  \
 	X(mm_delayed_rmap)                                                      \
 	X(mm_change_huge_pmd)                                                   \
+	X(mm_mprotect_write)                                                    \
 	X(mm_collapse_sync)                                                     \
 	X(mm_gup_recheck)                                                       \
 	X(mm_write_protect_seq)                                                 \
@@ -54,6 +55,7 @@
 	X(numa_scan_period_min_ms)                                              \
 	X(numa_scan_period_max_ms)                                              \
 	X(migrate_batch)                                                        \
+	X(migrate_ad)                                                           \
 	ARCH_KNOBS(X)
 
 enum core_knob {

@@ -302,7 +302,8 @@ u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *p
 	}
 	old = take_huge_pmd(vma, pmdp, addr);
 	entry = pmd_modify(old, newprot);
-	if (!pmd_write(entry) && can_change_pmd_writable(vma, entry))
+	if (knob(mm_mprotect_write) == MPROTECT_WRITE_ALL && !pmd_write(entry) &&
+	    can_change_pmd_writable(vma, entry))
 		entry = pmd_mkwrite(entry);
 	set_pmd_at(vma->vm_mm, addr, pmdp, entry);
 	if (huge_pmd_needs_flush(old, entry))

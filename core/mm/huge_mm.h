@@ -80,6 +80,9 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd
 /* Map the same page by PTEs; nothing if it is no huge page any more. */
 void split_huge_pmd(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr);
 
+/* Of mm.mprotect_write. An entry that gets no right to write waits for a write fault. */
+enum { MPROTECT_WRITE_NONE, MPROTECT_WRITE_PTE, MPROTECT_WRITE_ALL };
+
 /*
  * Give all of it the rights newprot. Returns
  *	0		it is a table or none by now: the caller looks again,

@@ -13,6 +13,10 @@ KNOB_BOOL(migrate_batch, "migrate.batch", KNOB_POLICY, 1,
 	  "migrate_pages() unmaps many pages before it flushes and moves them",
 	  "7e12beb8ca2a (6.3)");
 
+KNOB_BOOL(migrate_ad, "migrate.ad", KNOB_POLICY, 1,
+	  "a page that moved is accessed and dirty in its entry if it was before",
+	  "mm: remember young/dirty bit for page migrations (6.1)");
+
 /* Pages under way at a time. */
 #define NR_MAX_BATCHED_MIGRATION 512
 /* A page that somebody has a reference to is tried so often. */
@@ -35,7 +39,12 @@ struct remap {
 static pte_t migration_pte(struct vm_area_struct *vma, struct page *page, swp_entry_t entry)
 {
 	bool exclusive = PageAnon(page) && swp_type(entry) != SWP_MIGRATION_READ;
-	pte_t pte = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
+	u32 ad = swp_ad_bits(entry);
+	pte_t pte = mk_pte(page, vma->vm_page_prot);
+
+	pte = ad & SWP_MIGRATION_YOUNG ? pte_mkyoung(pte) : pte_mkold(pte);
+	if ((ad & SWP_MIGRATION_DIRTY) && (READ_ONCE(compound_head(page)->flags) & PG_dirty))
+		pte = pte_mkdirty(pte);
 
 	if (is_writable_migration_entry(entry))
 		pte = maybe_mkwrite(pte, vma);

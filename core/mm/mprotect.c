@@ -4,6 +4,11 @@
 #include "mm/rmap.h"
 #include "mm/swapops.h"
 
+KNOB_ENUM(mm_mprotect_write, "mm.mprotect_write", KNOB_POLICY, MPROTECT_WRITE_ALL,
+	  "whose write right mprotect gives back at once: nobody's, base pages', huge ones' too",
+	  "mm: improve mprotect(R|W) efficiency on pages referenced once (5.14); 6.2",
+	  "none", "pte", "all");
+
 bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)
 {
 	if (!(vma->vm_flags & VM_WRITE) || pte_protnone(pte))
@@ -23,7 +28,8 @@ static void change_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 	/* Atomic, so that no dirty bit of hardware's is lost. */
 	old = ptep_modify_prot_start(vma, addr, ptep);
 	new = pte_modify(old, newprot);
-	if (!pte_write(new) && can_change_pte_writable(vma, new))
+	if (knob(mm_mprotect_write) != MPROTECT_WRITE_NONE && !pte_write(new) &&
+	    can_change_pte_writable(vma, new))
 		new = pte_mkwrite(new);
 	ptep_modify_prot_commit(vma, addr, ptep, old, new);
 	/* More rights need no flush: at worst somebody faults once more. */
@@ -72,7 +78,7 @@ static void change_nonpresent_pte(struct vm_area_struct *vma, pte_t *ptep, u64 a
 
 	if (is_writable_migration_entry(entry))
 		set_pte_at(vma->vm_mm, addr, ptep,
-			   swp_entry_to_pte(swp_entry(type, swp_offset(entry))));
+			   swp_entry_to_pte(swp_entry(type | swp_ad_bits(entry), swp_offset(entry))));
 }
 
 /* These return how many pages were changed. */

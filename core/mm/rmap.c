@@ -406,6 +406,9 @@ static pte_t replacement(const struct ttu *ttu, struct page *page, pte_t pte)
 	if (ttu->migrate) {
 		type = pte_write(pte) ? SWP_MIGRATION_WRITE :
 		       exclusive ? SWP_MIGRATION_READ_EXCLUSIVE : SWP_MIGRATION_READ;
+		if (knob(migrate_ad))
+			type |= (pte_young(pte) ? SWP_MIGRATION_YOUNG : 0) |
+				(pte_dirty(pte) ? SWP_MIGRATION_DIRTY : 0);
 		return swp_entry_to_pte(swp_entry(type, page_to_pfn(page)));
 	}
 	if (!PageAnon(page))

@@ -250,13 +250,20 @@ bool shmem_remove_frozen(struct page *page)
 
 	spin_lock(&file->i_pages_lock);
 	done = page_ref_freeze(page, 2);
-	if (done && (!page->private || (READ_ONCE(page->flags) & PG_dirty))) {
+	if (done && (READ_ONCE(page->flags) & PG_dirty)) {
 		page_ref_unfreeze(page, 2);
 		done = false;
 	}
 	if (done) {
 		slot = pc_find_slot(file, page->index, &node);
-		smp_store_release(slot, mk_value(page->private));
+		/* One that nobody wrote to is zero, and needs no slot to come back. */
+		if (page->private) {
+			smp_store_release(slot, mk_value(page->private));
+		} else {
+			smp_store_release(slot, NULL);
+			node->count--;
+			file->nrpages--;
+		}
 		page->mapping = NULL;
 		page->private = 0;
 	}
