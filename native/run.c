@@ -113,6 +113,24 @@ static s64 native_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return madvise((void *)(uintptr_t)addr, len, (int)advice) ? -errno : 0;
 }
 
+static s64 native_mremap(struct wl *w, u64 addr, u64 old_len, u64 new_len, u32 flags,
+			 u64 new_addr)
+{
+	void *p = mremap((void *)(uintptr_t)addr, old_len, new_len, (int)flags,
+			 (void *)(uintptr_t)new_addr);
+
+	(void)w;
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+static s64 native_numa_hint(struct wl *w, u64 addr, u64 len)
+{
+	(void)w;
+	(void)addr;
+	(void)len;
+	return -ENOSYS;
+}
+
 static s64 native_reclaim(struct wl *w, u64 addr, u64 len)
 {
 	(void)w;
@@ -606,6 +624,8 @@ static const struct wl_ops native_ops = {
 	.chase_for = native_chase_for,
 	.reclaim = native_reclaim,
 	.move_pages = native_move_pages,
+	.mremap = native_mremap,
+	.numa_hint = native_numa_hint,
 	.set_mempolicy = native_set_mempolicy,
 	.sweep = native_sweep,
 	.thread_create = native_thread_create,

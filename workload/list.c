@@ -17,5 +17,6 @@ const struct workload *const workloads[] = {
 	&workload_numa02,
 	&workload_numa02_smt,
 	&workload_xfs_repair,
+	&workload_mm_step,
 	NULL,
 };

@@ -103,6 +103,12 @@ static s64 sim_madvise(struct wl *w, u64 addr, u64 len, u32 advice)
 	return sys(w)->madvise(addr, len, advice);
 }
 
+static s64 sim_mremap(struct wl *w, u64 addr, u64 old_len, u64 new_len, u32 flags,
+		      u64 new_addr)
+{
+	return sys(w)->mremap(addr, old_len, new_len, flags, new_addr);
+}
+
 static s64 sim_reclaim(struct wl *w, u64 addr, u64 len)
 {
 	return sys(w)->reclaim(addr, len);
@@ -111,6 +117,11 @@ static s64 sim_reclaim(struct wl *w, u64 addr, u64 len)
 static s64 sim_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
 {
 	return sys(w)->move_pages(addr, nr_pages, node);
+}
+
+static s64 sim_numa_hint(struct wl *w, u64 addr, u64 len)
+{
+	return sys(w)->numa_hint(addr, len);
 }
 
 static s64 sim_set_mempolicy(struct wl *w, s32 node)
@@ -460,6 +471,8 @@ static const struct wl_ops sim_ops = {
 	.load = sim_load,
 	.copy = sim_copy,
 	.sweep = sim_sweep,
+	.mremap = sim_mremap,
+	.numa_hint = sim_numa_hint,
 	.set_mempolicy = sim_set_mempolicy,
 	.chase = sim_chase,
 	.chase_for = sim_chase_for,

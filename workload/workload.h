@@ -29,6 +29,9 @@
 #define WL_MADV_HUGEPAGE	14
 #define WL_MADV_NOHUGEPAGE	15
 #define WL_MADV_PAGEOUT		21
+#define WL_MREMAP_MAYMOVE	1
+#define WL_MREMAP_FIXED		2
+#define WL_EEXIST		17
 
 /* Figures that need the length of the window, which no workload knows. */
 enum wl_timed {
@@ -46,6 +49,8 @@ struct wl_ops {
 	s64 (*munmap)(struct wl *w, u64 addr, u64 len);
 	s64 (*mprotect)(struct wl *w, u64 addr, u64 len, u32 prot);
 	s64 (*madvise)(struct wl *w, u64 addr, u64 len, u32 advice);
+	s64 (*mremap)(struct wl *w, u64 addr, u64 old_len, u64 new_len, u32 flags,
+		      u64 new_addr);
 	/*
 	 * Reclaim, as kswapd would, of what is mapped there; how many pages (natively
 	 * -ENOSYS). move_pages(): to a node, or, -1, to other frames (natively -ENOSYS);
@@ -53,6 +58,8 @@ struct wl_ops {
 	 */
 	s64 (*reclaim)(struct wl *w, u64 addr, u64 len);
 	s64 (*move_pages)(struct wl *w, u64 addr, u64 nr_pages, s32 node);
+	/* Mark what is mapped there, as a scan of NUMA balancing would (natively -ENOSYS). */
+	s64 (*numa_hint)(struct wl *w, u64 addr, u64 len);
 	/* MPOL_BIND of what this thread allocates to a node; -1: back to the default. */
 	s64 (*set_mempolicy)(struct wl *w, s32 node);
 	/*

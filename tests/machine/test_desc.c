@@ -281,10 +281,10 @@ static void test_machines_load(void **state)
 		{ "kunpeng920", 128, 4, 2 },
 		{ "snapdragon888", 8, 1, 1 },
 		{ "x86-2s", 80, 2, 2 },
-		{ "qemu-x86-max", 4, 1, 1 },
-		{ "qemu-arm64-max", 4, 1, 1 },
-		{ "qemu-arm64-n1", 4, 1, 1 },
-		{ "qemu-arm64-a72", 4, 1, 1 },
+		{ "qemu-x86-max", 8, 2, 1 },
+		{ "qemu-arm64-max", 8, 2, 1 },
+		{ "qemu-arm64-n1", 8, 2, 1 },
+		{ "qemu-arm64-a72", 8, 2, 1 },
 		{ "big-1024", 1024, 8, 8 },
 	};
 	struct machine_desc *desc = calloc(1, sizeof(*desc));

@@ -55,10 +55,8 @@ static s64 fake_munmap(struct wl *w, u64 addr, u64 len)
 
 static s64 fake_mprotect(struct wl *w, u64 addr, u64 len, u32 prot)
 {
-	(void)w;
-	(void)addr;
-	(void)len;
 	(void)prot;
+	record(w, FAKE_MPROTECT, addr, len);
 	return 0;
 }
 
@@ -290,6 +288,21 @@ static s64 fake_move_pages(struct wl *w, u64 addr, u64 nr_pages, s32 node)
 	return 0;
 }
 
+static s64 fake_mremap(struct wl *w, u64 addr, u64 old_len, u64 new_len, u32 flags, u64 new_addr)
+{
+	(void)old_len;
+	(void)flags;
+	(void)new_addr;
+	record(w, FAKE_MREMAP, addr, new_len);
+	return 0;
+}
+
+static s64 fake_numa_hint(struct wl *w, u64 addr, u64 len)
+{
+	record(w, FAKE_NUMA_HINT, addr, len);
+	return 0;
+}
+
 static s64 fake_set_mempolicy(struct wl *w, s32 node)
 {
 	(void)w;
@@ -305,6 +318,7 @@ static int fake_sweep(struct wl *w, u64 addr, u64 len, bool write)
 }
 
 static const struct wl_ops fake_ops = {
+	.mremap = fake_mremap, .numa_hint = fake_numa_hint,
 	.sweep = fake_sweep, .set_mempolicy = fake_set_mempolicy,
 	.mmap = fake_mmap, .munmap = fake_munmap, .mprotect = fake_mprotect,
 	.madvise = fake_madvise, .store = fake_store, .load = fake_load,

@@ -480,9 +480,51 @@ static void test_cycle(void **state)
 	assert_memory_equal(again, next, sizeof(next));
 }
 
+/* mm-step, by its number: the calls of an operation of two pages, at whatever time. */
+struct step {
+	u64 what;
+	enum fake_call calls[6];
+	u32 n;
+};
+
+static const struct step steps[] = {
+	{ 0, { FAKE_MMAP, FAKE_STORE, FAKE_STORE, FAKE_MUNMAP }, 4 },
+	{ 2, { FAKE_MMAP, FAKE_MUNMAP }, 2 },	/* loads are not recorded */
+	{ 3, { FAKE_STORE, FAKE_STORE, FAKE_MADVISE }, 3 },
+	{ 4, { FAKE_STORE, FAKE_STORE, FAKE_MPROTECT, FAKE_MPROTECT }, 4 },
+	{ 5, { FAKE_STORE, FAKE_STORE, FAKE_MREMAP, FAKE_MREMAP }, 4 },
+	{ 7, { FAKE_MMAP, FAKE_MADVISE, FAKE_STORE, FAKE_STORE, FAKE_MUNMAP }, 5 },
+	{ 10, { FAKE_MADVISE }, 1 },
+	{ 11, { FAKE_STORE, FAKE_STORE, FAKE_MADVISE, FAKE_MADVISE }, 4 },
+	{ 12, { FAKE_NUMA_HINT, FAKE_STORE, FAKE_STORE }, 3 },
+};
+
+/* Whole operations in strict turns, all within the window. */
+static void test_mm_step(void **state)
+{
+	(void)state;
+	for (u32 s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
+		const struct set set[] = { { "iterations", 4 }, { "touch", 2 }, { "hint", HINT },
+					   { "what", steps[s].what }, { NULL, 0 } };
+		struct fake_world *f = make();
+		u32 open, n = steps[s].n;
+
+		assert_true(run(f, &workload_mm_step, 3, set));
+		open = find(f, FAKE_OPEN);
+		assert_int_equal(find(f, FAKE_CLOSE) - open - 1, 3 * 4 * n);
+		for (u32 i = 0; i < 3 * 4 * n; i++) {
+			assert_int_equal(f->log[open + 1 + i].call, steps[s].calls[i % n]);
+			assert_int_equal(f->log[open + 1 + i].thread, i / n % 3);
+		}
+		assert_int_equal(f->w.ops_done, 12);
+		fake_free(f);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mm_step),
 		cmocka_unit_test(test_mmap8_calls),
 		cmocka_unit_test(test_mmap8_hint),
 		cmocka_unit_test(test_mmap8_window),
