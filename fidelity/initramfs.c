@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * initramfs INIT OUT: an initramfs that holds /init (the file INIT), /proc,
- * and /dev/console, which the kernel opens before it starts /init.
+ * initramfs INIT OUT [MODULE...]: an initramfs that holds /init (the file INIT), /proc, /sys,
+ * /dev/console, which the kernel opens before it starts /init, and the modules, as
+ * /modules/0.ko and so on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,18 +30,24 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
+static void add_file(struct cpio *cpio, const char *name, const char *path)
+{
+	size_t size;
+	void *data = read_file(path, &size);
+
+	cpio_regular(cpio, name, 0755, data, size);
+	free(data);
+}
+
 int main(int argc, char **argv)
 {
 	struct cpio cpio;
-	size_t size;
-	void *init;
 	FILE *out;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: initramfs INIT OUT\n");
+	if (argc < 3) {
+		fprintf(stderr, "usage: initramfs INIT OUT [MODULE...]\n");
 		return 2;
 	}
-	init = read_file(argv[1], &size);
 	out = fopen(argv[2], "wb");
 	if (!out) {
 		perror(argv[2]);
@@ -50,9 +57,16 @@ int main(int argc, char **argv)
 	cpio_dir(&cpio, "dev", 0755);
 	cpio_char_device(&cpio, "dev/console", 0600, 5, 1);
 	cpio_dir(&cpio, "proc", 0755);
-	cpio_regular(&cpio, "init", 0755, init, size);
+	cpio_dir(&cpio, "sys", 0755);
+	add_file(&cpio, "init", argv[1]);
+	cpio_dir(&cpio, "modules", 0755);
+	for (int i = 3; i < argc; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "modules/%d.ko", i - 3);
+		add_file(&cpio, name, argv[i]);
+	}
 	cpio_close(&cpio);
-	free(init);
 	if (fflush(out) || ferror(out) || fclose(out)) {
 		perror(argv[2]);
 		return 2;

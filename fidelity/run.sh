@@ -4,11 +4,12 @@
 # Boots Debian's stock kernels under emulation, counts the invalidation instructions
 # that they execute in our workloads, and prints counted beside predicted.
 #
-#	fidelity/run.sh [-n ITERATIONS] [-c] [-a] [BUILD [MACHINE...]]
+#	fidelity/run.sh [-n ITERATIONS] [-c] [-a | -s] [BUILD [MACHINE...]]
 #
-#	-n N	iterations of a thread (200)
+#	-n N	iterations of a thread (50)
 #	-c	compare only: use the counts of the last run, boot nothing
 #	-a	also print barriers of no flush, and kinds that only now and then occur
+#	-s	a matrix of workloads, machines and eras instead of the figures
 #	BUILD	where build/tlblab is (build); all our files are in BUILD/fidelity
 #	MACHINE	tlblab's names; default: all of the table below
 #
@@ -19,14 +20,18 @@ set -eu
 
 SRC=$(cd "$(dirname "$0")" && pwd)
 
-# machine, architecture, QEMU's -cpu, more kernel arguments
+# machine, kernel series, architecture, QEMU's -cpu, more kernel arguments
 MACHINES='
-qemu-x86-max	x86	max
-qemu-arm64-max	arm64	max,pauth-impdef=on
-qemu-arm64-n1	arm64	neoverse-n1
-qemu-arm64-a72	arm64	cortex-a72	kpti=1
-qemu-power9	powerpc	POWER9
-qemu-power10	powerpc	POWER10
+qemu-x86-max	6.1	x86	max
+qemu-arm64-max	6.1	arm64	max,pauth-impdef=on
+qemu-arm64-n1	6.1	arm64	neoverse-n1
+qemu-arm64-a72	6.1	arm64	cortex-a72	kpti=1
+qemu-power9	6.1	powerpc	POWER9
+qemu-power10	6.1	powerpc	POWER10
+qemu-x86-max	6.12	x86	max
+qemu-arm64-max	6.12	arm64	max,pauth-impdef=on
+qemu-arm64-n1	6.12	arm64	neoverse-n1
+qemu-arm64-a72	6.12	arm64	cortex-a72	kpti=1
 '
 TAB=$(printf '\t')
 
@@ -58,15 +63,21 @@ build_all()
 	build_one init-x86 x86_64-linux-gnu-gcc -static -pthread init.c
 	build_one init-arm64 aarch64-linux-gnu-gcc -static -pthread init.c
 	build_one init-powerpc powerpc64le-linux-gnu-gcc -static -pthread init.c
-	for arch in x86 arm64 powerpc; do
-		"$BIN/initramfs" "$BIN/init-$arch" "$BIN/initramfs-$arch"
+	for kernel in "$CACHE"/kernel/*/*/; do
+		arch=$(basename "$kernel") series=$(basename "$(dirname "$kernel")")
+		"$BIN/initramfs" "$BIN/init-$arch" "$BIN/initramfs-$series-$arch" \
+			"$kernel"modules/*.ko
 	done
 }
 
 # -------------------------------------------------------------------- boot
 
-# qemu ARCH CPU ARGUMENTS PLUGIN-OUTPUT: one host thread for all vCPUs; with
-# more, a run takes up to ten times longer and the plugin would not be sound.
+# For /init: a child without a stack (its fork) has none that the kernel could write to.
+NO_RSEQ=GLIBC_TUNABLES=glibc.pthread.rseq=0
+
+# qemu ARCH CPU ARGUMENTS PLUGIN-OUTPUT SERIES: one host thread for all vCPUs; with
+# more, a run takes up to ten times longer and the plugin would not be sound. Node 1 has
+# memory only: where pages are moved to.
 qemu()
 {
 	case $1 in
@@ -74,24 +85,27 @@ qemu()
 	arm64)	emulator=qemu-system-aarch64 board=virt,gic-version=3 console=ttyAMA0 ;;
 	powerpc) emulator=qemu-system-ppc64 board=pseries console=hvc0 ;;
 	esac
-	timeout --foreground $((120 + ITERATIONS)) "$emulator" -M "$board" -cpu "$2" \
+	timeout --foreground $((300 + 2 * ITERATIONS)) "$emulator" -M "$board" -cpu "$2" \
 		-accel tcg,thread=single -smp 4 -m 2G -nographic -no-reboot -nic none \
-		-kernel "$CACHE/kernel/$1/vmlinuz" -initrd "$BIN/initramfs-$1" \
-		-append "console=$console panic=-1 nokaslr quiet $3" \
+		-object memory-backend-ram,id=m0,size=1G \
+		-object memory-backend-ram,id=m1,size=1G \
+		-numa node,nodeid=0,cpus=0-3,memdev=m0 -numa node,nodeid=1,memdev=m1 \
+		-kernel "$CACHE/kernel/$5/$1/vmlinuz" -initrd "$BIN/initramfs-$5-$1" \
+		-append "console=$console panic=-1 nokaslr quiet $3 $NO_RSEQ" \
 		-plugin "$BIN/plugin.so,out=$4" </dev/null
 }
 
-# count_machine MACHINE ARCH CPU ARGUMENTS
+# count_machine MACHINE SERIES ARCH CPU ARGUMENTS
 count_machine()
 {
-	raw=$CACHE/raw/$1
-	kernel=$CACHE/kernel/$2
-	[ -s "$kernel/version" ] || die "no kernel for $2: run scripts/fidelity-setup.sh"
+	raw=$CACHE/raw/$1-$2
+	kernel=$CACHE/kernel/$2/$3
+	[ -s "$kernel/version" ] || die "no kernel $2 for $3: run scripts/fidelity-setup.sh"
 	version=$(cat "$kernel/version")
 	start=$(date +%s)
 	mkdir -p "$CACHE/raw" "$CACHE/counts"
-	rm -f "$CACHE/counts/$1.tsv"
-	qemu "$2" "$3" "${4:-} fidelity_iterations=$ITERATIONS" "$raw.plugin" \
+	rm -f "$CACHE/counts/$1-$2.tsv"
+	qemu "$3" "$4" "${5:-} fidelity_iterations=$ITERATIONS" "$raw.plugin" "$2" \
 		>"$raw.log" 2>&1 || die "$1: QEMU failed; see $raw.log"
 	! grep 'fidelity: failed' "$raw.log" >&2 || die "$1: the guest failed; see $raw.log"
 	grep -q "fidelity: kernel .*Debian $version" "$raw.log" ||
@@ -99,17 +113,17 @@ count_machine()
 	awk -f "$SRC/join.awk" -v machine="$1" -v version="$version" \
 		"$raw.log" "$raw.plugin" >"$raw.tsv" ||
 		die "$1: the counts are not whole; see $raw.log and $raw.plugin"
-	mv "$raw.tsv" "$CACHE/counts/$1.tsv"
+	mv "$raw.tsv" "$CACHE/counts/$1-$2.tsv"
 	echo "fidelity: $1, Linux $version: booted and counted in" \
 		"$(($(date +%s) - start)) s" >&2
 }
 
 count_all()
 {
-	echo "$MACHINES" | while IFS=$TAB read -r machine arch cpu arguments; do
+	echo "$MACHINES" | while IFS=$TAB read -r machine series arch cpu arguments; do
 		[ -n "$machine" ] || continue
 		wanted "$machine" || continue
-		count_machine "$machine" "$arch" "$cpu" "$arguments"
+		count_machine "$machine" "$series" "$arch" "$cpu" "$arguments"
 	done
 }
 
@@ -137,24 +151,24 @@ gather_counts()
 	{
 		printf '# machine\tkernel\tworkload\tthreads\ttouch\titerations\t'
 		printf 'kind\tmedian\ttotal\todd\tmin\tmax\n'
-		echo "$MACHINES" | while IFS=$TAB read -r machine rest; do
+		echo "$MACHINES" | while IFS=$TAB read -r machine series rest; do
 			[ -n "$machine" ] || continue
 			wanted "$machine" || continue
-			[ -s "$CACHE/counts/$machine.tsv" ] ||
-				die "no counts of $machine: run without -c"
-			cat "$CACHE/counts/$machine.tsv"
+			[ -s "$CACHE/counts/$machine-$series.tsv" ] ||
+				die "no counts of $machine, $series: run without -c"
+			cat "$CACHE/counts/$machine-$series.tsv"
 		done
 	} >"$CACHE/counts.tsv.new"
 	mv "$CACHE/counts.tsv.new" "$CACHE/counts.tsv"
 }
 
-ITERATIONS=200 boot=1 all=
-while getopts n:ca option; do
+ITERATIONS=50 boot=1 all=
+while getopts n:cas option; do
 	case $option in
 	n) ITERATIONS=$OPTARG ;;
 	c) boot= ;;
-	a) all=-a ;;
-	*) die "usage: fidelity/run.sh [-n ITERATIONS] [-c] [-a] [BUILD [MACHINE...]]" ;;
+	a | s) all=-$option ;;
+	*) die "usage: fidelity/run.sh [-n ITERATIONS] [-c] [-a | -s] [BUILD [MACHINE...]]" ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -170,7 +184,7 @@ BUILD=${1:-build}
 WANTED=$*
 for machine in $WANTED; do
 	known "$machine" || die "$machine: unknown machine; known are:" \
-		"$(echo "$MACHINES" | cut -f 1 | xargs)"
+		"$(echo "$MACHINES" | cut -f 1 | sort -u | xargs)"
 done
 mkdir -p "$BUILD/fidelity"
 CACHE=$(cd "$BUILD/fidelity" && pwd)
@@ -184,4 +198,4 @@ if [ -n "$boot" ]; then
 	count_all
 fi
 gather_counts
-"$BIN/compare" $all "$CACHE/counts.tsv" "$BUILD/tlblab"
+"$BIN/compare" $all "$CACHE/counts.tsv" "$BUILD/tlblab" "$SRC/explained"

@@ -2,26 +2,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What `make fidelity` needs: QEMU's system emulators, cross compilers, and Debian's
-# stock 6.1 kernels for amd64, arm64 and ppc64el.
+# stock kernels: 6.1 for amd64, arm64 and ppc64el, 6.12 for amd64 and arm64.
 #
 #	scripts/fidelity-setup.sh [CACHE]		default: build/fidelity
 #
 # Packages come from the host's apt (sudo when not root). Kernels are fetched as an ordinary
 # user with an apt state of their own under CACHE, so that the host's apt learns nothing of
-# foreign architectures; only their boot/ is kept:
+# foreign architectures; only their boot/ is kept, and zram with what it depends on, which
+# is what swap goes to, in the order of loading:
 #
-#	CACHE/kernel/ARCH/{vmlinuz,config,package,version}	ARCH: x86 arm64 powerpc
+#	CACHE/kernel/SERIES/ARCH/{vmlinuz,config,package,version,modules/N.ko}
+#		SERIES: 6.1 6.12	ARCH: x86 arm64 powerpc
 #
 # Does nothing, quickly, when all is there. FIDELITY_REFRESH=1 fetches kernels again,
-# FIDELITY_MIRROR=URL names another mirror, FIDELITY_ABI=50 asks for linux-image-6.1.0-50
-# instead of the newest. Exit 2: something is missing, and what.
+# FIDELITY_MIRROR=URL names another mirror, FIDELITY_VERSION=6.1.0-50 asks for
+# linux-image-6.1.0-50 instead of the newest of 6.1. Exit 2: something is missing, and what.
 set -eu
 
 CACHE=${1:-build/fidelity}
 MIRROR=${FIDELITY_MIRROR:-http://deb.debian.org}
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 SUITE=bookworm
-SERIES=6.1.0
 
 die()
 {
@@ -44,6 +45,7 @@ powerpc64le-linux-gnu-gcc:gcc-powerpc64le-linux-gnu
 /usr/lib/x86_64-linux-gnu/libc.a:libc6-dev
 /usr/lib/x86_64-linux-gnu/libjansson.so:libjansson-dev
 dpkg-deb:dpkg
+xz:xz-utils
 $KEYRING:debian-archive-keyring
 "
 
@@ -120,15 +122,37 @@ update_lists()
 	grep '^E:' "$state/update.log" | head -n 3 >&2
 }
 
-# unpack_kernel NEW: download $package, keep its boot/ in NEW.
+# module NAME: NAME.ko and, before it, what it depends on, numbered into $1/modules.
+# A kernel's image may hold some of them itself.
+keep_module()
+{
+	file=$(find lib/modules -name "$2.ko*" -o -name "$(echo "$2" | tr _ -).ko*" | head -n 1)
+	[ -n "$file" ] || return 0
+	case $file in
+	*.xz)	xz -d -k "$file" && file=${file%.xz} ;;
+	esac
+	for needed in $(tr '\0' '\n' <"$file" | sed -n 's/^depends=//p' | tr , ' '); do
+		keep_module "$1" "$needed"
+	done
+	file=$(find lib/modules -name "$2.ko" -o -name "$(echo "$2" | tr _ -).ko" | head -n 1)
+	n=$(find "$1/modules" -name '*.ko' | wc -l)
+	# One that several depend on is there already.
+	for kept in "$1"/modules/*.ko; do
+		! cmp -s "$file" "$kept" || return 0
+	done
+	cp "$file" "$1/modules/$n.ko"
+}
+
+# unpack_kernel NEW: download $package, keep its boot/ and zram in NEW.
 unpack_kernel()
 (
-	mkdir -p "$1/deb"
+	mkdir -p "$1/deb" "$1/modules"
 	cd "$1/deb"
 	private_apt apt-get download "$package" >/dev/null ||
 		die "cannot download $package"
-	dpkg-deb --fsys-tarfile ./*.deb | tar -x ./boot ||
-		die "cannot unpack $package"
+	dpkg-deb -x ./*.deb . || die "cannot unpack $package"
+	keep_module "$1" zram
+	[ -e "$1/modules/0.ko" ] || die "$package has no zram"
 	mv boot/vmlinu[xz]-* ../vmlinuz
 	mv boot/config-* ../config
 	echo "$package" >../package
@@ -136,23 +160,34 @@ unpack_kernel()
 	rm -rf ../deb
 )
 
-# fetch_kernel ARCH DEBARCH FLAVOUR: the newest linux-image-6.1.0-N-FLAVOUR.
-# CACHE/kernel/ARCH appears at once, whole, or not at all.
+# newest_package: the newest linux-image-$series.*-$flavour, or the one that was asked for.
+newest_package()
+{
+	private_apt apt-cache pkgnames "linux-image-$series." | sed 's/^linux-image-//' |
+		grep -E "^${series}\\.[0-9]+[-+][a-z0-9]+-$flavour\$" | sort -V |
+		case ${FIDELITY_VERSION:-} in
+		"$series".*) grep -x "$FIDELITY_VERSION-$flavour" ;;
+		*) tail -n 1 ;;
+		esac
+}
+
+# fetch_kernel SERIES ARCH DEBARCH FLAVOUR. CACHE/kernel/SERIES/ARCH appears at once, whole, or
+# not at all.
 fetch_kernel()
 {
-	arch=$1 debarch=$2 flavour=$3
-	dest=$CACHE/kernel/$arch
+	series=$1 arch=$2 debarch=$3 flavour=$4
+	dest=$CACHE/kernel/$series/$arch
 	state=$CACHE/apt/$debarch
 
 	if [ -s "$dest/version" ] && [ -z "${FIDELITY_REFRESH:-}" ]; then
 		return 0
 	fi
-	echo "fidelity-setup: fetching the $debarch kernel"
+	echo "fidelity-setup: fetching the $debarch kernel, $series"
 	make_apt_state
 	update_lists
-	package=$(private_apt apt-cache pkgnames "linux-image-$SERIES-" |
-		grep -E "^linux-image-$SERIES-${FIDELITY_ABI:-[0-9]+}-$flavour\$" | sort -V | tail -n 1)
-	[ -n "$package" ] || die "$MIRROR has no linux-image-$SERIES-*-$flavour"
+	package=$(newest_package)
+	[ -n "$package" ] || die "$MIRROR has no linux-image-$series.*-$flavour"
+	package=linux-image-$package
 
 	rm -rf "$dest.new"
 	unpack_kernel "$dest.new"
@@ -164,10 +199,12 @@ fetch_kernel()
 mkdir -p "$CACHE"
 CACHE=$(cd "$CACHE" && pwd)
 install_packages
-fetch_kernel x86 amd64 amd64-unsigned
-fetch_kernel arm64 arm64 arm64-unsigned
-fetch_kernel powerpc ppc64el powerpc64le
-for arch in x86 arm64 powerpc; do
-	echo "fidelity-setup: $arch $(cat "$CACHE/kernel/$arch/package")" \
-		"$(cat "$CACHE/kernel/$arch/version")"
+fetch_kernel 6.1 x86 amd64 amd64-unsigned
+fetch_kernel 6.1 arm64 arm64 arm64-unsigned
+fetch_kernel 6.1 powerpc ppc64el powerpc64le
+fetch_kernel 6.12 x86 amd64 amd64-unsigned
+fetch_kernel 6.12 arm64 arm64 arm64-unsigned
+for kernel in "$CACHE"/kernel/*/*/package; do
+	dir=$(dirname "$kernel")
+	echo "fidelity-setup: $(basename "$dir") $(cat "$kernel") $(cat "$dir/version")"
 done

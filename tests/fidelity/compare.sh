@@ -76,7 +76,8 @@ refuses()
 	fi
 }
 
-# A tlblab that answers with $1 as metrics, or refuses with exit status $2.
+# A tlblab that answers with $1 as metrics, or refuses with exit status $2; asked for twice as
+# many iterations it answers with $3.
 fake_tlblab()
 {
 	cat >"$tmp/tlblab" <<-END
@@ -85,6 +86,7 @@ fake_tlblab()
 	[ -z "$2" ] || { echo "tlblab: no such machine" >&2; exit $2; }
 	case "\$*" in
 	*"-t 4"*) echo '{"columns":[{"metrics":{"flush.invlpg":{"mean":64},"flush.ipi":{"mean":48}}}]}' ;;
+	*iterations=8*) echo '{"columns":[{"metrics":{${3:-}}}]}' ;;
 	*) echo '{"columns":[{"metrics":{$1}}]}' ;;
 	esac
 	END
@@ -97,7 +99,7 @@ compared()
 {
 	name=$1 expected=$2
 	shift 2
-	text=$("$COMPARE" "$tmp/counts.tsv" "$tmp/tlblab" 2>&1)
+	text=$("$COMPARE" "$tmp/counts.tsv" "$tmp/tlblab" "$tmp/explained" 2>&1)
 	got=$?
 	[ $got = "$expected" ] || { not_ok "$name: exit status $got"; echo "$text"; return; }
 	if [ $got != 2 ] && has "$text" '^.{80}'; then
@@ -110,6 +112,7 @@ compared()
 	ok "$name"
 }
 
+: >"$tmp/explained"
 test_join
 refuses "a guest that did not finish" '/done/d' console
 refuses "a plugin file without its end" '/^end/d' plugin
@@ -121,26 +124,52 @@ good_inputs
 join >"$tmp/counts.tsv"
 fake_tlblab '"flush.invlpg":{"mean":8},"real_s":{"mean":3}' ''
 compared "all predictions met" 0 \
-	'^mmap8 -t 1 +qemu-x86-max +invlpg +2 +2 +0$' \
-	'^mmap8 -t 4 +qemu-x86-max +invlpg +8 +8 +0$' '^ +ipi +6 +6 +0$' \
-	'^3 compared, 0 differ$' '^    cr3 \+1 in 1$' '^    invlpg -1 in 1, ipi \+1$'
+	'^mmap8 1 +qemu-x86-max +6.1 +invlpg +2 +2 +0$' \
+	'^mmap8 4 +qemu-x86-max +6.1 +invlpg +8 +8 +0$' '^ +ipi +6 +6 +0$' \
+	'^3 figures compared, 0 differ, 0 of them' '^2 of 2 cells .* exact: 100.0 %$' '^    cr3 \+1 in 1$' '^    invlpg -1 in 1, ipi \+1$'
 if grep -qx 'run mmap8 -m qemu-x86-max --era 6.1 -t 4 -f json -p hint=0x200000000000 -p iterations=2 -p touch=1 -p order=turns --pin' "$tmp/calls"; then
 	ok "tlblab is asked for the same run"
 else
 	not_ok "tlblab is asked for the same run"
 	cat "$tmp/calls"
 fi
-fake_tlblab '"flush.invlpg":{"mean":9},"flush.cr3_noflush":{"mean":4},"flush.mtpid":{"mean":1}' ''
-compared "predictions that differ" 1 '^mmap8 -t 1 .* invlpg +2 +2.25 +0.25$' \
-	'^ +cr3 +0 +1 +1$' '^4 compared, 2 differ$' \
+fake_tlblab '"flush.invlpg":{"mean":9}' '' '"flush.invlpg":{"mean":17}'
+compared "a first iteration that is unlike the others" 0 '^mmap8 1 .* invlpg +2 +2 +0$'
+fake_tlblab '"flush.invlpg":{"mean":9},"flush.cr3_noflush":{"mean":4},"flush.mtpid":{"mean":1}' '' \
+	'"flush.invlpg":{"mean":18}'
+compared "predictions that differ" 1 '^mmap8 1 .* invlpg +2 +2.25 +0.25$' \
+	'^ +cr3 +0 +1 +1$' '^4 figures compared, 2 differ, 2 of them' \
+	'^1 of 2 cells .* exact: 50.0 %$' \
 	'^  qemu-x86-max: predicts mtpid, which nothing counts$'
+printf 'mmap8 1\tqemu-x86-*\t6.1\t*\tthe moon\n' >"$tmp/explained"
+compared "differences that are explained" 0 '^mmap8 1 .* invlpg +2 +2.25 +0.25a$' \
+	'^ +cr3 +0 +1 +1a$' '^4 figures compared, 2 differ, 0 of them' '^a: +the moon$'
+text=$("$COMPARE" -s "$tmp/counts.tsv" "$tmp/tlblab" "$tmp/explained" 2>&1)
+if has "$text" '^mmap8 1 +a$' && has "$text" '^mmap8 4 +=$' && ! has "$text" invlpg; then
+	ok "a matrix"
+else
+	not_ok "a matrix"
+	echo "$text"
+fi
+printf 'mmap8 1\tqemu-x86-*\t6.12\t*\tthe moon\n' >"$tmp/explained"
+compared "an explanation of another era" 1 '^4 figures compared, 2 differ, 2 of them'
+printf 'mmap8 1\tqemu-x86-*\n' >"$tmp/explained"
+compared "a bad line of explanations" 2 'five columns were expected'
+: >"$tmp/explained"
 fake_tlblab '' 2
 compared "a machine that tlblab does not know" 0 'invlpg +2 +- +-$' \
-	'^0 compared, 0 differ$' '^  qemu-x86-max: tlblab: no such machine$'
+	'^0 figures compared, 0 differ, 0 of them' '^  qemu-x86-max: tlblab: no such machine$'
 fake_tlblab '' 3
 compared "a bug of tlblab" 2 'exit status 3'
 rm "$tmp/tlblab"
 compared "no tlblab" 0 'invlpg +2 +- +-$' 'tlblab is not there'
+# What make fidelity counted once, as long as nobody counts again.
+if text=$("$COMPARE" -s "$SRC/tests/fidelity/counts.tsv" "$TLBLAB" "$SRC/fidelity/explained"); then
+	ok "counts of real kernels, kept"
+else
+	not_ok "counts of real kernels, kept"
+	echo "$text"
+fi
 echo 'qemu-x86-max	6.1	mmap8	1	x' >"$tmp/counts.tsv"
 compared "a bad counts file" 2 'counts.tsv:1: 12 columns were expected'
 echo '# nothing' >"$tmp/counts.tsv"
