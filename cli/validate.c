@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -10,7 +11,7 @@
 #include "cli/ranges.h"
 #include "machine/desc_yaml.h"
 
-enum { KEY_RANGES = 256, KEY_NATIVE, KEY_FORCE, KEY_ROUNDS };
+enum { KEY_RANGES = 256, KEY_NATIVE, KEY_FORCE, KEY_ROUNDS, KEY_THREAD };
 
 #define MAX_SECTIONS 16
 #define DRAWS_DEFAULT 5
@@ -27,6 +28,7 @@ struct validate_args {
 static const struct argp_option options[] = {
 	{ "ranges", KEY_RANGES, NULL, 0, "draw costs from their ranges; the interval of the "
 	  "model's figure", 0 },
+	{ "thread", KEY_THREAD, "NAME", 0, "only the figures of S0, S1, ...; as SECTION", 0 },
 	{ "runs", 'r', "N", 0, "with --ranges: so many draws (5)", 0 },
 	{ "native", KEY_NATIVE, NULL, 0, "this host beside a model of it instead", 0 },
 	{ "machine", 'm', "FILE", 0, "with --native: the host as `tlblab calibrate' wrote it; "
@@ -72,6 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FORCE:
 		a->native.force = true;
 		return 0;
+	case KEY_THREAD:
 	case ARGP_KEY_ARG:
 		add_section(a, arg);
 		return 0;
@@ -145,27 +148,63 @@ static void put(double v, FILE *out)
 {
 	double size = fabs(v);
 
-	fprintf(out, size >= 10000 ? "%10.0f" : size >= 100 ? "%10.1f" : "%10.3f", v);
+	fprintf(out, size >= 10000 ? "%9.0f" : size >= 100 ? "%9.1f" : "%9.3f", v);
+}
+
+/* Rows of one machine and era stand under one line. */
+static bool same_group(const struct validate_row *r, const struct validate_row *last)
+{
+	return last && !strcmp(r->section, last->section) &&
+	       !strcmp(r->a.machine, last->a.machine) &&
+	       !strcmp(r->a.point.era, last->a.point.era);
+}
+
+static void print_fit(const struct validate_row *r, FILE *out)
+{
+	if (r->fitted)
+		fprintf(out, "    f: %s\n", r->fitted);
 }
 
 void validate_print(const struct validate_row *r, const struct validate_result *res,
-		    const char *last_section, bool ranges, FILE *out)
+		    const struct validate_row *last, bool ranges, FILE *out)
 {
-	if (!last_section || strcmp(last_section, r->section))
-		fprintf(out, "%s%s\n%-46s %-21s %-7s %10s %10s %6s%s  %s\n",
-			last_section ? "\n" : "", r->section, "", "machine", "era",
-			"published", "model", "ratio",
-			ranges ? "       lo       hi" : "", "basis");
-	fprintf(out, "%-46s %-21s %-7s ", r->what, r->a.machine, r->a.point.era);
+	bool section = !last || strcmp(last->section, r->section);
+
+	if (section)
+		fprintf(out, "%s%-34s %9s %9s %s\n", last ? "\n" : "", r->section, "published",
+			"model", ranges ? "       lo        hi" : " ratio");
+	if (!same_group(r, last))
+		fprintf(out, " %s, era %s\n", r->a.machine, r->a.point.era);
+	fprintf(out, "  %-32s ", r->what);
 	put(r->published, out);
 	fprintf(out, " ");
 	put(res->model, out);
-	fprintf(out, " %6.3f", res->model / r->published);
 	if (ranges)
 		fprintf(out, " %8.3g %8.3g", res->lo, res->hi);
-	fprintf(out, "  %s%s%s%s\n", r->unit, r->unit[0] ? ", " : "",
-		r->fitted ? "fitted: " : "predicted", r->fitted ? r->fitted : "");
+	else
+		fprintf(out, " %6.3f", res->model / r->published);
+	fprintf(out, " %s %s\n", r->fitted ? "f" : "p", r->unit);
+	/* What it was fitted by, where that is new. */
+	if (!last || !last->fitted || !r->fitted || strcmp(last->fitted, r->fitted))
+		print_fit(r, out);
 	fflush(out);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void validate_summary(double *error, u32 n, FILE *out)
+{
+	if (!n)
+		return;
+	qsort(error, n, sizeof(*error), compare);
+	fprintf(out, "\n%u figures predicted (p): median error %.0f %%, worst %.0f %%; those marked\n"
+		"f were fitted to by the costs named, and say nothing.\n", n,
+		100 * (error[(n - 1) / 2] + error[n / 2]) / 2, 100 * error[n - 1]);
 }
 
 static bool wanted(const struct validate_args *a, const char *section)
@@ -176,9 +215,13 @@ static bool wanted(const struct validate_args *a, const char *section)
 	return !a->nr_sections;
 }
 
+#define MAX_PREDICTED 512
+
 static void published(const struct validate_args *a)
 {
-	const char *last = NULL;
+	static double error[MAX_PREDICTED];
+	const struct validate_row *last = NULL;
+	u32 n = 0;
 
 	for (const struct validate_row *r = validate_rows; r->section; r++) {
 		struct validate_result res;
@@ -193,11 +236,14 @@ static void published(const struct validate_args *a)
 			res.hi = fmax(res.hi, v);
 		}
 		validate_print(r, &res, last, a->ranges, stdout);
-		last = r->section;
+		if (!r->fitted && n < MAX_PREDICTED)
+			error[n++] = fabs(res.model / r->published - 1);
+		last = r;
 	}
+	validate_summary(error, n, stdout);
 	if (a->ranges)
-		printf("\nlo, hi: the least and the greatest model figure of %u draws of all costs "
-		       "from their ranges.\n", a->draws);
+		printf("lo, hi: the least and the greatest model figure of %u draws of all costs "
+		       "from\ntheir ranges.\n", a->draws);
 }
 
 int cmd_validate(int argc, char **argv)
@@ -205,7 +251,7 @@ int cmd_validate(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[SECTION...]",
 		.doc = "Print published figures beside the model's: fitted to them, or predicted. "
-		       "SECTION is a thread, such as S0, or INVLPGB; without one, all.",
+		       "SECTION is a thread, such as S0, or INVLPGB, POWER9 or x86; without one, all.",
 	};
 	static struct validate_args args = {
 		.draws = DRAWS_DEFAULT, .native = { .rounds = ROUNDS_DEFAULT },

@@ -40,9 +40,14 @@ struct validate_result {
 	double model, lo, hi;	/* lo and hi with --ranges only */
 };
 
-/* Prints the heading of a row's section where it is a new one, and the row. */
+/*
+ * Prints the row, under headings of its section, and of its machine and era, where they are not
+ * those of the last row (NULL: it is the first). No line is longer than 78 columns.
+ */
 void validate_print(const struct validate_row *r, const struct validate_result *res,
-		    const char *last_section, bool ranges, FILE *out);
+		    const struct validate_row *last, bool ranges, FILE *out);
+/* Of n predicted figures: the median of |ratio - 1|, and the worst. Sorts. */
+void validate_summary(double *error, u32 n, FILE *out);
 
 struct native_args {
 	const char *machine;	/* NULL: calibrate first */
@@ -66,8 +71,11 @@ struct native_result {
 	double ratio, lo, hi;	/* of the pairs: median and quartiles */
 };
 
-/* Median of |ratio - 1| of those that were not calibrated, and the worst: its index. */
-double native_headline(const struct native_result *res, u32 n, u32 *worst);
+/*
+ * Median of |ratio - 1| of those that were not calibrated and have at most so many threads, and
+ * the worst: its index.
+ */
+double native_headline(const struct native_result *res, u32 n, u32 threads, u32 *worst);
 void native_print(const struct native_result *res, u32 n, FILE *out);
 void validate_native(const struct native_args *args);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Published figures, a line or two for each. Where they are from: docs/threads.md for S0 and S1; for
- * INVLPGB the series' own figures; x86: 3db6d5a5ecaf (Nadav Amit) and LATR (ASPLOS 2018). Runs are shorter than the published ones, and scaled.
+ * Published figures, a line or two for each. Where they are from: docs/threads.md for the threads; for
+ * INVLPGB the series' own figures; POWER9: 0b2f5a8a7927 (Nick Piggin); x86: 3db6d5a5ecaf (Nadav Amit) and LATR (ASPLOS 2018). Runs are shorter than the published ones, and scaled.
  */
 #include "cli/validate.h"
 
@@ -23,11 +23,11 @@
 	  .metric = metric_, .scale = S0_SCALE }
 
 #define ARM(what_, nested, metric_, published_)                                 \
-	{ .section = "S0", .what = "mmap8, 46 arm64 CPUs, " what_, .unit = "s", \
+	{ .section = "S0", .what = "mmap8, " what_, .unit = "s", \
 	  .published = published_, .fitted = S0_FIT,                            \
 	  .a = MMAP8("arm64-46", nested, metric_), FIGURE }
 #define P9(what_, nested, metric_, published_)                                  \
-	{ .section = "S0", .what = "mmap8, POWER9, " what_, .unit = "s",        \
+	{ .section = "S0", .what = "mmap8, " what_, .unit = "s",        \
 	  .published = published_, .fitted = "holds and CPU costs",             \
 	  .a = MMAP8("power9-8335gth", nested, metric_), FIGURE }
 
@@ -44,13 +44,54 @@
 #define S1_SCALE (496.0 / 31)
 
 #define THP(what_, machine_, era_, set_, published_, fitted_)                   \
-	{ .section = "S1", .what = "munmap of 496 GB, " what_, .unit = "s",     \
+	{ .section = "S1", .what = "496 GB, " what_, .unit = "s",     \
 	  .published = published_, .fitted = fitted_, FIGURE,                   \
 	  .a = { .machine = machine_,                                           \
 		 .point = { .workload = "munmap-thp", .era = era_,              \
 			    .threads = 128, .pin = true, .set = { set_ },       \
 			    .params = { S1_SIZE } },                            \
 		 .metric = "munmap_s", .scale = S1_SCALE } }
+
+/* ---- S2: attach, write and detach 256 MB ---- */
+
+#define SHM(ceiling, metric_, per_op_)                                          \
+	{ .machine = "power10-105",                                             \
+	  .point = { .workload = "shm-attach", .era = "5.14", .threads = 1,     \
+		     .pin = true,                                               \
+		     .set = { "powerpc.cpumask_trim=none",                      \
+			      "powerpc.tlb_single_page_flush_ceiling=" ceiling, \
+			      "powerpc.ceiling_compare=ge" },                   \
+		     .params = { "iterations=100" } },                          \
+	  .metric = metric_, .per_op = per_op_, .scale = 1 }
+#define S2(what_, unit_, ceiling, metric_, per_op_, published_, fitted_)        \
+	{ .section = "S2", .what = what_, .unit = unit_, .published = published_, \
+	  .fitted = fitted_, FIGURE, .a = SHM(ceiling, metric_, per_op_) }
+
+/* ---- POWER9: 0b2f5a8a7927, tables of munmap (hardware.md, 1) ---- */
+
+/*
+ * The published times are of munmaps that free no page table; ours of MADV_DONTNEED, which frees none
+ * either. Their differences by the way to flush are of the flush alone.
+ */
+#define PIGGIN(threads_, pages_, ceilings)                                      \
+	{ .machine = "power9-8335gth",                                          \
+	  .point = { .workload = "mm-step", .era = "4.14", .threads = threads_, \
+		     .pin = true,                                               \
+		     .set = { "powerpc.erat_bug=off", "powerpc.stq_bug=off",    \
+			      "powerpc.tlb_single_page_flush_ceiling=" ceilings, \
+			      "powerpc.tlb_local_single_page_flush_ceiling=" ceilings }, \
+		     .params = { "what=dontneed-private", "iterations=200",        \
+				 "touch=" pages_ } },                           \
+	  .metric = "real_s", .per_op = true, .scale = 1e6 }
+#define PID_OVER_VA(pages_, published_)                                         \
+	{ .section = "POWER9", .what = "munmap, local, PID - VA: " pages_ " pg", \
+	  .unit = "us", .published = published_, .how = VALIDATE_DIFFERENCE,    \
+	  .a = PIGGIN(1, pages_, "0"), .b = PIGGIN(1, pages_, "256") }
+#define VA_OVER_PID(pages_, published_)                                         \
+	{ .section = "POWER9", .what = "munmap, global, VA - PID: " pages_ " pg", \
+	  .unit = "us", .published = published_, .how = VALIDATE_DIFFERENCE,    \
+	  .fitted = "tlbie_va, tlbie_pid, tlbsync", .a = PIGGIN(2, pages_, "64"), \
+	  .b = PIGGIN(2, pages_, "0") }
 
 /* ---- INVLPGB (Rik van Riel, 2025; 4afeb0ed1753): thousands of loops a second ---- */
 
@@ -62,7 +103,7 @@
 		     .params = { "iterations=4" } },                            \
 	  .metric = "ops_per_s", .scale = 1e-3 }
 #define LOOPS(what_, threads_, lru, broadcast, published_, fitted_)             \
-	{ .section = "INVLPGB", .what = "tlb_flush2, " what_, .unit = "k/s",    \
+	{ .section = "INVLPGB", .what = what_, .unit = "k/s",    \
 	  .published = published_, .fitted = fitted_, FIGURE,                   \
 	  .a = FLUSH2(threads_, lru, broadcast) }
 
@@ -84,19 +125,27 @@ const struct validate_row validate_rows[] = {
 	P9("before: real", "force_range", "real_s", 37.382),
 	P9("before: user", "force_range", "user_s", 1.420),
 	P9("before: sys", "force_range", "sys_s", 54.658),
-	{ .section = "S0", .what = "mmap8, POWER9: v3 over before, real", .unit = "",
+	{ .section = "S0", .what = "mmap8, v3 over before: real", .unit = "",
 	  .published = 37.119 / 37.382, RATIO,
 	  .a = MMAP8("power9-8335gth", "fullmm_tables", "real_s"),
 	  .b = MMAP8("power9-8335gth", "force_range", "real_s") },
-	{ .section = "S0", .what = "mmap8, POWER9: v3 over before, sys", .unit = "",
+	{ .section = "S0", .what = "mmap8, v3 over before: sys", .unit = "",
 	  .published = 55.698 / 54.658, RATIO,
 	  .a = MMAP8("power9-8335gth", "fullmm_tables", "sys_s"),
 	  .b = MMAP8("power9-8335gth", "force_range", "sys_s") },
-	{ .section = "S0", .what = "ebizzy, x86 guest: whole mm over v2", .unit = "",
+	{ .section = "S0", .what = "ebizzy: whole mm over v2", .unit = "",
 	  .published = 225119.0 / 225606, RATIO,
 	  .a = EBIZZY("fullmm_tables", "ops_per_s"),
 	  .b = EBIZZY("force_range_tables", "ops_per_s") },
-	{ .section = "S0", .what = "the hang, arm64: faults a second", .unit = "/s",
+	{ .section = "S0", .what = "ebizzy, sys: whole mm over v2", .unit = "",
+	  .published = 1.14 / 0.69, RATIO,
+	  .a = EBIZZY("fullmm_tables", "sys_s"),
+	  .b = EBIZZY("force_range_tables", "sys_s") },
+	{ .section = "S0", .what = "mmap8: nearly equal, real", .unit = "",
+	  .published = 1, RATIO,
+	  .a = MMAP8("x86-vm24", "fullmm_tables", "real_s"),
+	  .b = MMAP8("x86-vm24", "force_range_tables", "real_s") },
+	{ .section = "S0", .what = "the hang: faults a second", .unit = "/s",
 	  .published = 724000, FIGURE,
 	  .a = { .machine = "arm64-46",
 		 .point = { .workload = "mmap5", .era = "5.2-rc2", .threads = 2,
@@ -113,11 +162,24 @@ const struct validate_row validate_rows[] = {
 	    "powerpc.pmd_zap_flush=off", 0.039, "zap_pmd"),
 	THP("Kumar, a flush per PMD", "power9-guest128", "5.8", NULL, 0.369, NULL),
 
+	S2("units a second, ceiling 32", "/s", "32", "ops_per_s", false, 318.7, "fault_path"),
+	S2("units a second, ceiling 34", "/s", "34", "ops_per_s", false, 179, NULL),
+	{ .section = "S2", .what = "32 over 34", .unit = "", .published = 1.78, RATIO,
+	  .a = SHM("32", "ops_per_s", false), .b = SHM("34", "ops_per_s", false) },
+	S2("tlbies a unit, 34", "", "34", "flush.tlbie_ric0", true, 4143, NULL),
+	S2("tlbies a unit, 32", "", "32", "flush.tlbie_ric0", true, 162, NULL),
+
+	VA_OVER_PID("8", 5.2 - 2.6),
+	VA_OVER_PID("32", 15.7 - 4.1),
+	PID_OVER_VA("1", 3.2 - 1.4),
+	PID_OVER_VA("8", 3.6 - 1.9),
+	PID_OVER_VA("32", 5.2 - 3.7),
+
 	LOOPS("before, 36 threads", 36, "drain", "off", 527, NULL),
 	LOOPS("no LRU drain", 36, "batch", "off", 731, NULL),
 	LOOPS("INVLPGB alone", 36, "drain", "on", 527, "lru_move"),
 	LOOPS("both", 36, "batch", "on", 1157, NULL),
-	{ .section = "INVLPGB", .what = "tlb_flush2, 36 threads: INVLPGB alone, gain",
+	{ .section = "INVLPGB", .what = "INVLPGB alone: gain",
 	  .unit = "", .published = 527.0 / 527, RATIO,
 	  .a = FLUSH2(36, "drain", "on"), .b = FLUSH2(36, "drain", "off") },
 	LOOPS("interrupts, 1 thread", 1, "batch", "off", 315, NULL),
@@ -129,10 +191,10 @@ const struct validate_row validate_rows[] = {
 	LOOPS("INVLPGB, 16", 16, "batch", "on", 1368, "line_near"),
 	LOOPS("INVLPGB, 72", 72, "batch", "on", 993, NULL),
 
-	{ .section = "x86", .what = "read and MADV_DONTNEED, 3 busy remotes, no PTI",
+	{ .section = "x86", .what = "DONTNEED, 3 busy remotes, no PTI",
 	  .unit = "us", .published = 1.60, FIGURE,
 	  .a = FLUSH_PAGE("x86-2s", 4, "x86.pti=off") },
-	{ .section = "x86", .what = "shootdown, 16 CPUs of 2 sockets (LATR)",
+	{ .section = "x86", .what = "shootdown, 16 CPUs (LATR)",
 	  .unit = "us", .published = 6, .how = VALIDATE_DIFFERENCE,
 	  .a = FLUSH_PAGE("x86-2s", 16, NULL), .b = FLUSH_PAGE("x86-2s", 1, NULL) },
 

@@ -180,9 +180,9 @@ static int run_tlblab(const struct run *r, int times, char **text, size_t *len)
 	char *argv[32] = {
 		(char *)tlblab, "run", is_step(r) ? "mm-step" : (char *)r->workload,
 		"-m", (char *)r->machine, "--era", (char *)r->era, "-t", threads,
-		"-f", "json", "-p", "hint=" HINT, "-p", iterations, "-p", touch,
+		"-r", "1", "-f", "json", "-p", "hint=" HINT, "-p", iterations, "-p", touch,
 	};
-	int n = 17;
+	int n = 19;
 
 	snprintf(threads, sizeof(threads), "%lu", r->threads);
 	snprintf(iterations, sizeof(iterations), "iterations=%lu",

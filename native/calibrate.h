@@ -42,6 +42,9 @@ struct calibrate_probe {
 /* In order of solving. Ends with a NULL name. */
 extern const struct calibrate_probe calibrate_probes[];
 
+/* What is measured may be a loop's time less that of another one; NULL: it is not. */
+const struct calibrate_probe *calibrate_less(const struct calibrate_probe *p);
+
 struct host_feature {
 	const char *knob, *value;
 	char source[64];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "native/calibrate.h"
 
+#include <string.h>
+
 /* clang-format off */
 const struct calibrate_probe calibrate_probes[] = {
 	{ "add to a word of its own", "atomic", 1, 100000, PROBE_ALONE,
@@ -9,7 +11,9 @@ const struct calibrate_probe calibrate_probes[] = {
 	/* Footprints: in the L1 TLB, in the L2 TLB, in none. */
 	{ "load, chase over 16 pages", "chase", 16, 100000, PROBE_ALONE, { "access" } },
 	{ "load, chase over 768 pages", "chase", 768, 200000, PROBE_ALONE, { "tlb_l2" } },
-	{ "load, chase over 16384 pages", "chase", 16384, 400000, PROBE_ALONE,
+	{ "load, chase over 32 huge pages", "chase-huge", 32, 400000, PROBE_ALONE, { NULL } },
+	/* calibrate_less(): what is left is the walk. */
+	{ "a walk: 16384 pages less 32 huge", "chase", 16384, 400000, PROBE_ALONE,
 	  { "walk_base", "walk_level" } },
 	{ "system call", "null", 1, 20000, PROBE_ALONE,
 	  { "syscall_entry", "syscall_exit" } },
@@ -57,3 +61,10 @@ const struct calibrate_probe calibrate_probes[] = {
 	{ "1 page, and a far CPU", "flush", 1, 500, PROBE_FAR, { "ipi_far" } },
 	{ 0 },
 };
+/* clang-format on */
+
+const struct calibrate_probe *calibrate_less(const struct calibrate_probe *p)
+{
+	/* The probe before it: as many lines of memory, without the walks. */
+	return strstr(p->name, " less ") ? p - 1 : NULL;
+}

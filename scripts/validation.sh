@@ -3,7 +3,9 @@
 #
 # validation.sh BUILD [quick]: docs/validation.md, on standard output. Each section is what
 # a command printed that anyone can run; the command stands above it. It takes some
-# minutes of an idle host; quick: a minute, with short runs.
+# minutes of an idle host; quick: a minute, with short runs. ONLY="published counts" makes these
+# sections anew and keeps the others as docs/validation.md has them: s0 overflush bug published host
+# counts determinism speed native.
 #
 # Needs what `make bench` builds. Counts need the results of `make fidelity`, digests
 # of other compilers what `make test` builds; what is not there is said to be missing.
@@ -73,6 +75,122 @@ determinism()
 	done
 }
 
+s0()
+{
+	# shellcheck disable=SC2086 # words
+	show "$build/bench/s0" $s0
+}
+
+overflush()
+{
+	# shellcheck disable=SC2086
+	show "$build/bench/overflush" $overflush
+	if [ -x "$build/bench/power_ceiling" ]; then
+		echo "On POWER9, below and above its ceiling:"
+		echo
+		show "$build/bench/power_ceiling"
+	fi
+}
+
+bug()
+{
+	cat <<-'EOF'
+	`hung` is the share of runs that one access never got out of.
+
+	EOF
+	all=mmu_gather.nested=ignore,force_range,no_reset,force_range_tables,fullmm,fullmm_tables
+	for test in end levels; do
+		echo "mmu_gather.flush_test=$test:"
+		echo
+		echo '```'
+		"$build/tlblab" run mmap5 -m arm64-46 --era 5.2-rc2 -p rounds=50 -p limit=3000 \
+			-r 5 -s mmu_gather.flush_test=$test -s $all -f csv | awk -F'"?,"?' '
+			{ sub(/.*mmu_gather.nested=/, "", $5) }
+			$6 == "hung" || $6 == "ops" || $6 == "flush.tlbi_aside1is" {
+				if (!($5 in seen)) order[++n] = $5
+				seen[$5] = 1
+				value[$5, $6] = $(NF - 1)
+			}
+			END {
+				printf "%-20s %6s %8s %12s\n", "nested", "hung", "rounds",
+					"ASIDE1IS/rd"
+				for (i = 1; i <= n; i++) {
+					v = order[i]
+					printf "%-20s %6.2f %8.1f %12.2f\n", v,
+						value[v, "hung"], value[v, "ops"],
+						value[v, "flush.tlbi_aside1is"] / value[v, "ops"]
+				}
+				exit n != 6
+			}' || fail "mmap5, $test"
+		echo '```'
+		echo
+	done
+}
+
+published()
+{
+	show "$build/tlblab" validate
+	show "$build/tlblab" validate --ranges
+}
+
+# On a loaded host it refuses, and that is what is shown.
+this_host()
+{
+	may='0 2'
+	show "$build/tlblab" validate --native
+	may=0
+}
+
+counts()
+{
+	if [ ! -f "$build/fidelity/counts.tsv" ]; then
+		echo 'No counts here yet: `make fidelity` makes them. tests/fidelity/counts.tsv has'
+		echo 'those that the model is held to.'
+		echo
+		return
+	fi
+	may='0 1'
+	show fidelity/run.sh -c -s "$build"
+	may=0
+}
+
+digests()
+{
+	echo 'Digest of the integers of one run (mmap8, 16 threads, 40 iterations), by build.'
+	echo
+	echo '```'
+	determinism
+	echo '```'
+	echo
+}
+
+speed()
+{
+	show "$build/bench/machine_events"
+}
+
+native()
+{
+	# shellcheck disable=SC2086
+	show bench/native.sh "$build" $native
+}
+
+# section NAME FUNCTION TITLE: made anew, or, if ONLY does not name it, as it was.
+section()
+{
+	case " ${ONLY:-$1} " in
+	*" $1 "*)
+		echo "## $3"
+		echo
+		"$2"
+		;;
+	*)
+		awk -v title="## $3" '/^## / { on = $0 == title } on { print; n++ } END { exit !n }' \
+			docs/validation.md || fail "docs/validation.md has no section $3 to keep"
+		;;
+	esac
+}
+
 cat <<EOF
 # What was measured
 
@@ -83,98 +201,13 @@ native runs, are not.
 
 A figure that costs were fitted to is not predicted by the model, and is marked so.
 
-## Thread S0: fitted and predicted
-
 EOF
-# shellcheck disable=SC2086 # words
-show "$build/bench/s0" $s0
-cat <<'EOF'
-## Over-flush: what a live working set loses
-
-EOF
-# shellcheck disable=SC2086
-show "$build/bench/overflush" $overflush
-if [ -x "$build/bench/power_ceiling" ]; then
-	echo "## Over-flush on POWER9, below and above its ceiling"
-	echo
-	show "$build/bench/power_ceiling"
-fi
-cat <<'EOF'
-## The bug: who hangs, and on which test
-
-`hung` is the share of runs that one access never got out of.
-
-EOF
-all=mmu_gather.nested=ignore,force_range,no_reset,force_range_tables,fullmm,fullmm_tables
-for test in end levels; do
-	echo "mmu_gather.flush_test=$test:"
-	echo
-	echo '```'
-	"$build/tlblab" run mmap5 -m arm64-46 --era 5.2-rc2 -p rounds=50 -p limit=3000 -r 5 \
-		-s mmu_gather.flush_test=$test -s $all -f csv | awk -F'"?,"?' '
-		{ sub(/.*mmu_gather.nested=/, "", $5) }
-		$6 == "hung" || $6 == "ops" || $6 == "flush.tlbi_aside1is" {
-			if (!($5 in seen)) order[++n] = $5
-			seen[$5] = 1
-			value[$5, $6] = $(NF - 1)
-		}
-		END {
-			printf "%-20s %6s %8s %12s\n", "nested", "hung", "rounds", "ASIDE1IS/rd"
-			for (i = 1; i <= n; i++) {
-				v = order[i]
-				printf "%-20s %6.2f %8.1f %12.2f\n", v, value[v, "hung"],
-					value[v, "ops"],
-					value[v, "flush.tlbi_aside1is"] / value[v, "ops"]
-			}
-			exit n != 6
-		}' || fail "mmap5, $test"
-	echo '```'
-	echo
-done
-cat <<'EOF'
-## Published figures, all of them
-
-EOF
-show "$build/tlblab" validate --ranges
-cat <<'EOF'
-## This host beside a model of it
-
-EOF
-# On a loaded host it refuses, and that is what is shown.
-may='0 2'
-show "$build/tlblab" validate --native
-may=0
-cat <<'EOF'
-## Counts beside real kernels
-
-EOF
-if [ -f "$build/fidelity/counts.tsv" ]; then
-	may='0 1'
-	show fidelity/run.sh -c "$build"
-	may=0
-else
-	echo 'No counts here yet: `make fidelity` makes them. tests/counts/ holds the model to'
-	echo 'those that were counted before.'
-	echo
-fi
-cat <<'EOF'
-## Determinism
-
-Digest of the integers of one run (mmap8, 16 threads, 40 iterations), by build.
-
-EOF
-echo '```'
-determinism
-echo '```'
-echo
-cat <<'EOF'
-## Speed and memory of the simulator
-
-EOF
-show "$build/bench/machine_events"
-cat <<'EOF'
-## Native runs beside the same loop in plain C
-
-EOF
-# shellcheck disable=SC2086
-show bench/native.sh "$build" $native
+section s0 s0 "Thread S0: fitted and predicted"
+section overflush overflush "Over-flush: what a live working set loses"
+section bug bug "The bug: who hangs, and on which test"
+section published published "Published figures, all of them"
+section host this_host "This host beside a model of it"
+section counts counts "Counts beside real kernels"
+section determinism digests "Determinism"
+section speed speed "Speed and memory of the simulator"
+section native native "Native runs beside the same loop in plain C"

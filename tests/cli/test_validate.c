@@ -34,12 +34,42 @@ static void test_row(void **state)
 	(void)state;
 	fitted.fitted = "cost_x";
 	validate_print(&row, &res, NULL, false, f);
-	validate_print(&fitted, &res, "S9", true, f);
+	validate_print(&fitted, &res, &row, true, f);
+	validate_print(&fitted, &res, &fitted, true, f);
 	fclose(f);
 	assert_ptr_equal(strstr(text, "S9"), text);
 	assert_null(strstr(text + 1, "S9"));
-	assert_non_null(strstr(text, "     4.000      5.000  1.250  s, predicted\n"));
-	assert_non_null(strstr(text, " 1.250      4.5        6  s, fitted: cost_x\n"));
+	assert_null(strstr(strstr(text, "m, era 6.12") + 1, "m, era 6.12"));
+	assert_non_null(strstr(text, "    4.000     5.000  1.250 p s\n"));
+	assert_non_null(strstr(text, "    4.000     5.000      4.5        6 f s\n"));
+	assert_null(strstr(strstr(text, "f: cost_x") + 1, "f: cost_x"));
+}
+
+/* It fits a mail, whatever the row. */
+static void test_width(void **state)
+{
+	const struct validate_result res = { .model = 12345.678, .lo = 1e-9, .hi = 1e9 };
+
+	(void)state;
+	for (const struct validate_row *r = validate_rows; r->section; r++) {
+		FILE *f = open_text();
+
+		validate_print(r, &res, NULL, true, f);
+		fclose(f);
+		for (const char *p = text; *p; p += strcspn(p, "\n") + 1)
+			assert_true(strcspn(p, "\n") <= 78);
+	}
+}
+
+static void test_summary(void **state)
+{
+	double error[] = { 0.5, 0.1, 0.02, 0.3 };
+	FILE *f = open_text();
+
+	(void)state;
+	validate_summary(error, 4, f);
+	fclose(f);
+	assert_non_null(strstr(text, "4 figures predicted (p): median error 20 %, worst 50 %"));
 }
 
 static u32 points(void)
@@ -64,13 +94,16 @@ static void test_headline(void **state)
 		free_points += !native_points[i].calibrated;
 	}
 	assert_true(free_points >= 8);
-	assert_true(fabs(native_headline(res, n, &worst) - 0.1) < 1e-9);
+	assert_true(fabs(native_headline(res, n, UINT32_MAX, &worst) - 0.1) < 1e-9);
 	res[1].ratio = 0.5;
-	assert_true(fabs(native_headline(res, n, &worst) - 0.1) < 1e-9);
+	assert_true(fabs(native_headline(res, n, UINT32_MAX, &worst) - 0.1) < 1e-9);
 	assert_int_equal(worst, 1);
+	/* mmap8 with two threads is not among those with one. */
+	native_headline(res, n, 1, &worst);
+	assert_true(worst != 1);
 	for (u32 i = 0; i < n; i++)
 		res[i].known = false;
-	assert_true(native_headline(res, n, &worst) == 0);
+	assert_true(native_headline(res, n, UINT32_MAX, &worst) == 0);
 	assert_int_equal(worst, n);
 	free(res);
 }
@@ -114,6 +147,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_headline),
 		cmocka_unit_test(test_native_table),
 		cmocka_unit_test(test_rows_are_sound),
