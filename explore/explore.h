@@ -169,7 +169,7 @@ enum xobj_class {
 			 * of tables: only the latter */
 	XOBJ_ALLOC,	/* id 0: allocator */
 	XOBJ_RCU,	/* id: CPU: its thread's critical sections; XOBJ_RCU_HANDLER + CPU: those
-			 * that its handlers are; XOBJ_RCU_CALLS + CPU: callbacks */
+			 * that its handlers are; XOBJ_RCU_CALLBACK | offset / 8: a callback */
 	XOBJ_MODE,	/* id: CPU, and one of XMODE_*: user or kernel mode; in a handler;
 			 * interrupts off. What a rule looks at or a step needs to be possible:
 			 * in both orders that are possible, the state is the same after */
@@ -184,8 +184,8 @@ enum xobj_class {
 };
 
 #define XOBJ_FRAME_LIFE	(1U << 16)
-#define XOBJ_RCU_CALLS	64
-#define XOBJ_RCU_HANDLER 128
+#define XOBJ_RCU_HANDLER 64
+#define XOBJ_RCU_CALLBACK (1U << 25)
 #define XMODE_USER	0
 #define XMODE_HANDLER	64
 #define XMODE_IRQS	128

@@ -308,6 +308,15 @@ bool xrcu_due(const struct xworld *w, u32 cpu)
 }
 
 /*
+ * The object that a callback is: of its call, and of the interrupt that runs it. Those in
+ * variables of a C model are one.
+ */
+static u32 callback_id(const struct xworld *w, const struct rcu_head *head)
+{
+	return XOBJ_RCU_CALLBACK | (xin_arena(w, head) ? xoff(w, head) / 8 : 0);
+}
+
+/*
  * The grace period of r depends on what k does next: k has not left the section that was
  * waited for, or (weak memory) may be in another one.
  */
@@ -318,10 +327,15 @@ static bool waits_for(const struct xworld *w, const struct xrcu *r, u32 k)
 
 void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s)
 {
-	xstep_add(s, XOBJ_RCU, XOBJ_RCU_CALLS + cpu, true);
-	for (u32 i = 0; i < w->a->nr_rcu; i++) {
+	bool due = false;
+
+	for (u32 i = 0; i < w->a->nr_rcu && !due; i++) {
 		const struct xrcu *r = &w->a->rcu[i];
 
+		if (r->cpu == cpu && over(w, r)) {
+			xstep_add(s, XOBJ_RCU, callback_id(w, r->head), true);
+			due = true;
+		}
 		for (u32 k = 0; k < w->nr_cpus && r->cpu == cpu; k++) {
 			if (!waits_for(w, r, k))
 				continue;
@@ -332,8 +346,9 @@ void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s)
 }
 
 /*
- * The end of grace periods that this CPU's callbacks wait for. Returns the view that
- * callbacks begin with: each CPU has passed a full barrier since call_rcu().
+ * The end of the first grace period that this CPU's callbacks wait for. Returns the view
+ * that the callback begins with: each CPU has passed a full barrier since call_rcu().
+ * One at a time: so it does not matter how many more were due at an interrupt.
  */
 static u32 rcu_end(struct xworld *w, u32 cpu)
 {
@@ -345,32 +360,30 @@ static u32 rcu_end(struct xworld *w, u32 cpu)
 		if (r->cpu != cpu || !over(w, r))
 			continue;
 		r->due = 1;
-		if (r->view > view)
-			view = r->view;
+		view = r->view;
 		for (u32 k = 0; k < w->nr_cpus; k++)
 			if (r->seq[k] != XNEVER)
 				see_later(w, k, r->view);
+		break;
 	}
 	return view;
 }
 
-/* Those of this CPU whose grace periods are over. */
+/* The one of this CPU whose grace period has ended. */
 static void run_rcu(struct xworld *w, struct xthr *t)
 {
 	struct xarena *a = w->a;
 
-	for (u32 i = 0; i < a->nr_rcu;) {
+	for (u32 i = 0; i < a->nr_rcu; i++) {
 		struct rcu_head *head = a->rcu[i].head;
 
-		if (!a->rcu[i].due || a->rcu[i].cpu != t->cpu) {
-			i++;
+		if (!a->rcu[i].due || a->rcu[i].cpu != t->cpu)
 			continue;
-		}
 		a->nr_rcu--;
 		memmove(&a->rcu[i], &a->rcu[i + 1],
 			(a->nr_rcu - i) * sizeof(a->rcu[0]));
 		head->func(head);
-		i = 0;	/* others may have come */
+		break;
 	}
 }
 
@@ -491,7 +504,7 @@ void xrcu_read_unlock(const struct mach_site *site)
 static void describe_call(struct xworld *w, struct xthr *t)
 {
 	xstep_clear(&t->step);
-	xstep_add(&t->step, XOBJ_RCU, XOBJ_RCU_CALLS + t->cpu, true);
+	xstep_add(&t->step, XOBJ_RCU, (u32)t->describe.a, true);
 	for (u32 i = 0; i < w->nr_cpus; i++) {
 		const struct xcpu *c = &w->a->cpu[i];
 		bool handler = c->irq_depth;
@@ -514,7 +527,7 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_RCU);
-		xstep_describe(w, t, describe_call, 0, 0);
+		xstep_describe(w, t, describe_call, callback_id(w, head), 0);
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
 	}
 	XASSERT(w->a->nr_rcu < XMAX_RCU);
