@@ -208,19 +208,25 @@ void parser_fail(struct parser *p, struct sc_pos pos, const char *fmt, ...)
 
 #define QUOTED_MAX 40
 
+void parser_expected_at(struct parser *p, const struct token *t, const char *what)
+{
+	u32 len = t->len < QUOTED_MAX ? t->len : QUOTED_MAX;
+	unsigned char c = t->kind == TOK_BAD ? *t->start : 0;
+
+	if (t->kind == TOK_END)
+		parser_fail(p, t->pos, "expected %s, not the end of the file", what);
+	else if (t->kind == TOK_NEWLINE)
+		parser_fail(p, t->pos, "expected %s, not the end of the line", what);
+	else if (t->kind == TOK_BAD && (c < ' ' || c > '~'))
+		parser_fail(p, t->pos, "expected %s, not the byte 0x%02x", what, c);
+	else
+		parser_fail(p, t->pos, "expected %s, not \"%.*s\"", what, (int)len,
+			    t->start);
+}
+
 void parser_expected(struct parser *p, const char *what)
 {
 	struct token t = parser_peek(p);
-	u32 len = t.len < QUOTED_MAX ? t.len : QUOTED_MAX;
-	unsigned char c = t.kind == TOK_BAD ? *t.start : 0;
 
-	if (t.kind == TOK_END)
-		parser_fail(p, t.pos, "expected %s, not the end of the file", what);
-	else if (t.kind == TOK_NEWLINE)
-		parser_fail(p, t.pos, "expected %s, not the end of the line", what);
-	else if (t.kind == TOK_BAD && (c < ' ' || c > '~'))
-		parser_fail(p, t.pos, "expected %s, not the byte 0x%02x", what, c);
-	else
-		parser_fail(p, t.pos, "expected %s, not \"%.*s\"", what, (int)len,
-			    t.start);
+	parser_expected_at(p, &t, what);
 }

@@ -230,9 +230,8 @@ struct sc_thread *parse_thread(struct parser *p, const struct token *first)
 	int cpu = cpu_of(first);
 
 	if (cpu < 0 || cpu >= XMAX_CPUS) {
-		parser_fail(p, first->pos, "expected cpu0 to cpu%d, not \"%.*s\"",
-			    XMAX_CPUS - 1, first->len > 20 ? 20 : (int)first->len,
-			    first->start);
+		snprintf(name, sizeof(name), "cpu0 to cpu%d", XMAX_CPUS - 1);
+		parser_expected_at(p, first, name);
 		return NULL;
 	}
 	if (!thread_suffix(p, suffix))

@@ -57,6 +57,8 @@ __attribute__((format(printf, 3, 4)))
 void parser_fail(struct parser *p, struct sc_pos pos, const char *fmt, ...);
 /* "expected WHAT, not "TOKEN"" */
 void parser_expected(struct parser *p, const char *what);
+/* The same, of a token that was taken. */
+void parser_expected_at(struct parser *p, const struct token *t, const char *what);
 
 /* ---- parse.c ---- */
 
