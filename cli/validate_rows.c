@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Published figures, a line or two for each. Where they are from: docs/threads.md for the threads; for
- * INVLPGB the series' own figures; POWER9: 0b2f5a8a7927 (Nick Piggin); x86: 3db6d5a5ecaf (Nadav Amit) and LATR (ASPLOS 2018). Runs are shorter than the published ones, and scaled.
+ * Published figures, a line or two for each. Where they are from: docs/threads.md for the
+ * threads; for INVLPGB the series' own figures; POWER9: 0b2f5a8a7927 (Nick Piggin); x86:
+ * 3db6d5a5ecaf (Nadav Amit) and LATR (ASPLOS 2018). Runs are shorter than the published
+ * ones, and scaled.
  */
 #include "cli/validate.h"
 
@@ -117,6 +119,46 @@
 		     .params = { "what=flush", "pages=1", "iterations=500" } }, \
 	  .metric = "real_s", .per_op = true, .scale = 1e6 }
 
+/* ---- S3: whole runs ---- */
+
+#define S3_ERA_RC1	"4.0-rc1"
+#define S3_SET_RC1	{ "numa.balancing=on" }
+#define S3_ERA_NOCLEAR	"4.0-rc1"
+#define S3_SET_NOCLEAR                                                          \
+	{ "numa.balancing=on", "numa.prot_none_update=rmw", "numa.preserve_write=mark" }
+#define S3_ERA_V3_19	"3.19"
+#define S3_SET_V3_19	{ "numa.balancing=on" }
+#define S3_ERA_RC4	"4.0-rc4"
+#define S3_SET_RC4	{ "numa.balancing=on" }
+#define S3_ERA_FINAL	"4.0"
+#define S3_SET_FINAL	{ "numa.balancing=on" }
+
+#define S3_RUN(machine_, load, threads_, variant, param, metric_)               \
+	{ .machine = machine_,                                                  \
+	  .point = { .workload = load, .era = S3_ERA_##variant,                 \
+		     .threads = threads_, .set = S3_SET_##variant,              \
+		     .params = { param } },                                     \
+	  .metric = metric_, .scale = 1 }
+#define S3_NUMA(load, threads, variant, metric)                                 \
+	S3_RUN("x86-4s48", load, threads, variant, "huge=1", metric)
+#define S3_NUMA01(variant, metric) S3_NUMA("numa01", 48, variant, metric)
+#define S3_XFS(variant, metric)                                                 \
+	S3_RUN("x86-vm16-numa", "xfs-repair", 8, variant, "iterations=5000000", metric)
+
+#define S3_ROW(load, threads, what_, variant, metric, published_, fitted_)      \
+	{ .section = "S3", .what = load " " what_, .unit = "s",                 \
+	  .published = published_, .fitted = fitted_, FIGURE,                   \
+	  .a = S3_NUMA(load, threads, variant, metric) }
+/* Elapsed, user and system time of a program in a variant. */
+#define S3_TIMES(load, threads, name, variant, elapsed, user, sys, fitted_)     \
+	S3_ROW(load, threads, name ": real", variant, "real_s", elapsed, fitted_), \
+	S3_ROW(load, threads, name ": user", variant, "user_s", user, fitted_), \
+	S3_ROW(load, threads, name ": sys", variant, "sys_s", sys, NULL)
+#define S3_OVER(what_, run, variant, metric, published_)                        \
+	{ .section = "S3", .what = what_, .unit = "",                           \
+	  .published = published_, RATIO, .a = run(variant, metric),            \
+	  .b = run(V3_19, metric) }
+
 const struct validate_row validate_rows[] = {
 	ARM("v2, ranged flush: real", "force_range_tables", "real_s", 153.784),
 	ARM("v2, ranged flush: sys", "force_range_tables", "sys_s", 962.6),
@@ -174,6 +216,37 @@ const struct validate_row validate_rows[] = {
 	PID_OVER_VA("1", 3.2 - 1.4),
 	PID_OVER_VA("8", 3.6 - 1.9),
 	PID_OVER_VA("32", 5.2 - 3.7),
+
+	S3_TIMES("numa01", 48, "rc1", RC1, 755.96, 32883.59, 602.44, NULL),
+	S3_TIMES("numa01", 48, "noclear", NOCLEAR, 602.2, 27401.21, 182.16, NULL),
+	S3_TIMES("numa01", 48, "3.19", V3_19, 558.84, 25695.96, 194.7, "mem_link"),
+	S3_TIMES("numa01-threadlocal", 48, "rc1", RC1, 382.22, 17453.2, 78.1, NULL),
+	S3_TIMES("numa01-threadlocal", 48, "noclear", NOCLEAR, 384.98, 17491.98, 84.84, NULL),
+	S3_TIMES("numa01-threadlocal", 48, "3.19", V3_19, 382.54, 17404.36, 98.52, NULL),
+	S3_TIMES("numa02", 48, "rc1", RC1, 49.38, 2063.7, 6.47, NULL),
+	S3_TIMES("numa02", 48, "noclear", NOCLEAR, 49.23, 2059.94, 9.74, NULL),
+	S3_TIMES("numa02", 48, "3.19", V3_19, 49.83, 2037.65, 9.28, "mem_node"),
+	S3_TIMES("numa02-smt", 24, "rc1", RC1, 47.7, 983.7, 5.06, NULL),
+	S3_TIMES("numa02-smt", 24, "noclear", NOCLEAR, 46.82, 967.95, 3.97, NULL),
+	S3_TIMES("numa02-smt", 24, "3.19", V3_19, 46.59, 981.02, 3.79, NULL),
+	S3_OVER("numa01, rc1/3.19: real", S3_NUMA01, RC1, "real_s", 755.96 / 558.84),
+	S3_OVER("numa01, rc1/3.19: sys", S3_NUMA01, RC1, "sys_s", 602.44 / 194.70),
+	S3_OVER("numa01, noclear/3.19: real", S3_NUMA01, NOCLEAR, "real_s", 602.2 / 558.84),
+	S3_OVER("numa01, noclear/3.19: sys", S3_NUMA01, NOCLEAR, "sys_s", 182.16 / 194.70),
+	S3_OVER("numa01, rc4/3.19: real", S3_NUMA01, RC4, "real_s", 532.41 / 558.84),
+	S3_OVER("numa01, rc4/3.19: sys", S3_NUMA01, RC4, "sys_s", 158.9 / 194.70),
+	S3_OVER("xfs-repair, rc1/3.19: real", S3_XFS, RC1, "real_s", 507.85 / 447.66),
+	S3_OVER("xfs-repair, rc1/3.19: sys", S3_XFS, RC1, "sys_s", 519.88 / 202.93),
+	S3_OVER("xfs-repair, rc1/3.19: migrated", S3_XFS, RC1,
+		"vmstat.numa_pages_migrated", 32.9 / 1.23),
+	S3_OVER("xfs-repair, rc4/3.19: real", S3_XFS, RC4, "real_s", 460.94 / 447.66),
+	S3_OVER("xfs-repair, rc4/3.19: sys", S3_XFS, RC4, "sys_s", 282.45 / 202.93),
+	S3_OVER("xfs-repair, rc4/3.19: migrated", S3_XFS, RC4,
+		"vmstat.numa_pages_migrated", 20.1 / 1.23),
+	S3_OVER("xfs-repair, final/3.19: real", S3_XFS, FINAL, "real_s", 442.36 / 447.66),
+	S3_OVER("xfs-repair, final/3.19: sys", S3_XFS, FINAL, "sys_s", 204.68 / 202.93),
+	S3_OVER("xfs-repair, final/3.19: migrated", S3_XFS, FINAL,
+		"vmstat.numa_pages_migrated", 3.56 / 1.23),
 
 	LOOPS("before, 36 threads", 36, "drain", "off", 527, NULL),
 	LOOPS("no LRU drain", 36, "batch", "off", 731, NULL),
