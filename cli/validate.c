@@ -85,8 +85,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- running ---- */
 
-/* A figure may be one of several of the same run: the last runs are kept. */
-#define KEPT 2
+/* Figures may be of the same run: the last runs are kept. */
+#define KEPT 128
 
 struct kept {
 	const char *machine;

@@ -159,6 +159,24 @@
 	  .published = published_, RATIO, .a = run(variant, metric),            \
 	  .b = run(V3_19, metric) }
 
+/* ---- S4: 10,000 rounds of 256 pages ---- */
+
+#define S4_RUN(machine_, defer)                                                 \
+	{ .machine = machine_,                                                  \
+	  .point = { .workload = "pageout", .era = "6.0", .threads = 1,         \
+		     .pin = true,                                               \
+		     .set = { "arm64.should_defer=" defer,                      \
+			      "arm64.batched_pending=dsb" },                    \
+		     .params = { "iterations=500" } },                          \
+	  .metric = "per_page_us", .scale = 10000 * 256 * 1e-6 }
+#define S4(machine_, before, saved)                                             \
+	{ .section = "S4", .what = "pageout, before", .unit = "s",              \
+	  .published = before, .fitted = "zram_write and the flush", FIGURE,    \
+	  .a = S4_RUN(machine_, "never") },                                     \
+	{ .section = "S4", .what = "pageout, saved", .unit = "s",               \
+	  .published = saved, .how = VALIDATE_DIFFERENCE,                       \
+	  .a = S4_RUN(machine_, "never"), .b = S4_RUN(machine_, "always") }
+
 const struct validate_row validate_rows[] = {
 	ARM("v2, ranged flush: real", "force_range_tables", "real_s", 153.784),
 	ARM("v2, ranged flush: sys", "force_range_tables", "sys_s", 962.6),
@@ -247,6 +265,9 @@ const struct validate_row validate_rows[] = {
 	S3_OVER("xfs-repair, final/3.19: sys", S3_XFS, FINAL, "sys_s", 204.68 / 202.93),
 	S3_OVER("xfs-repair, final/3.19: migrated", S3_XFS, FINAL,
 		"vmstat.numa_pages_migrated", 3.56 / 1.23),
+
+	S4("snapdragon888", 14.69, 14.69 - 13.80),
+	S4("kunpeng920", 13.460, 13.460 - 11.771),
 
 	LOOPS("before, 36 threads", 36, "drain", "off", 527, NULL),
 	LOOPS("no LRU drain", 36, "batch", "off", 731, NULL),
