@@ -11,7 +11,10 @@ static spinlock_t *lru_lock(struct page *page)
 }
 
 /* The lists' lines come with the lock from the CPU that had them. */
-#define lock_lru(lock, flags) do {                                              	spin_lock_irqsave(lock, flags);                                         	mach_charge(LRU_MOVE, 1);                                               } while (0)
+#define lock_lru(lock, flags) do {		\
+	spin_lock_irqsave(lock, flags);		\
+	mach_charge(LRU_MOVE, 1);		\
+} while (0)
 
 void lru_cache_add(struct page *page)
 {
