@@ -290,6 +290,8 @@ void xmem_drain_one(struct xworld *w, u32 cpu, u32 i)
 
 	c->nr_sb--;
 	memmove(&c->sb[i], &c->sb[i + 1], (c->nr_sb - i) * sizeof(st));
+	if (!w->weak)
+		xrcu_drained(w, cpu);
 	perform(w, cpu, &st);
 }
 

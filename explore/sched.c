@@ -127,6 +127,9 @@ static void drain_footprint(struct xworld *w, u32 index, struct xstep *s)
 	s->site_kind = MACH_SITE_STORE;
 	xstep_clear(s);
 	xmem_drain_footprint(w, cpu, i, s);
+	/* Grace periods may wait for it; xcrit_left(). */
+	if (w->a->cpu[cpu].crit_sb)
+		xstep_add(s, XOBJ_RCU, cpu, true);
 }
 
 static bool in_handler(const struct xworld *w, const struct xthr *t)
@@ -507,7 +510,7 @@ void xschedule(struct xworld *w, struct xthr *prev, enum xwhy after)
 		c = xcpu_of(w, prev);
 	}
 	c->irqs_on = 1;
-	c->crit_seq++;
+	xcrit_left(w, prev->cpu);
 }
 
 void xidle_main(void *arg)
@@ -697,7 +700,7 @@ static void irq_restore(bool on, const struct mach_site *site)
 		return;
 	xstep_crit(s->w, s->t, site, MACH_SITE_IRQ);
 	c->irqs_on = 1;
-	c->crit_seq++;
+	xcrit_left(s->w, s->t->cpu);
 }
 
 /*

@@ -276,6 +276,44 @@ static bool in_crit(const struct xcpu *c)
 	return c->rcu_nest || !c->irqs_on;
 }
 
+/*
+ * Interrupts are on again, or a read section has ended. An interrupt taken within a read
+ * section leaves it as it was:
+ *
+ *	CPU 0				CPU 1
+ *					rcu_read_lock()
+ *	sends an IPI			  takes it
+ *	call_rcu()
+ *					  returns from the handler: still in the section
+ *
+ * And a grace period is a full barrier on each CPU: what a section stored, the release of a lock
+ * in an object that is freed next, is visible when it ends.
+ */
+void xcrit_left(struct xworld *w, u32 cpu)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	if (c->rcu_nest)
+		return;
+	if (!w->weak)
+		c->crit_sb = c->nr_sb;
+	for (u32 i = 0; i < w->a->nr_rcu; i++)
+		if (w->a->rcu[i].seq[cpu] == c->crit_seq)
+			w->a->rcu[i].sb[cpu] = c->crit_sb;
+	c->crit_seq++;
+}
+
+void xrcu_drained(struct xworld *w, u32 cpu)
+{
+	struct xcpu *c = &w->a->cpu[cpu];
+
+	if (c->crit_sb)
+		c->crit_sb--;
+	for (u32 i = 0; i < w->a->nr_rcu; i++)
+		if (w->a->rcu[i].sb[cpu])
+			w->a->rcu[i].sb[cpu]--;
+}
+
 static void see_later(struct xworld *w, u32 cpu, u32 view)
 {
 	struct xcpu *c = &w->a->cpu[cpu];
@@ -293,8 +331,9 @@ void xrcu_enter(struct xworld *w, u32 cpu)
 static bool over(const struct xworld *w, const struct xrcu *r)
 {
 	for (u32 i = 0; i < w->nr_cpus; i++)
-		if (r->seq[i] != XNEVER && (r->seq[i] == w->a->cpu[i].crit_seq ||
-					    (w->weak && in_crit(&w->a->cpu[i]))))
+		if (r->sb[i] ||
+		    (r->seq[i] != XNEVER && (r->seq[i] == w->a->cpu[i].crit_seq ||
+					     (w->weak && in_crit(&w->a->cpu[i])))))
 			return false;
 	return true;
 }
@@ -318,11 +357,12 @@ static u32 callback_id(const struct xworld *w, const struct rcu_head *head)
 
 /*
  * The grace period of r depends on what k does next: k has not left the section that was
- * waited for, or (weak memory) may be in another one.
+ * waited for, or its stores are not all visible, or (weak memory) it may be in another one.
  */
 static bool waits_for(const struct xworld *w, const struct xrcu *r, u32 k)
 {
-	return r->seq[k] != XNEVER && (w->weak || r->seq[k] == w->a->cpu[k].crit_seq);
+	return r->sb[k] || (r->seq[k] != XNEVER &&
+			    (w->weak || r->seq[k] == w->a->cpu[k].crit_seq));
 }
 
 void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s)
@@ -464,7 +504,7 @@ void xirq_run(struct xworld *w, struct xthr *t)
 	c->user = user;
 	c->irq_depth--;
 	c->irqs_on = 1;
-	c->crit_seq++;
+	xcrit_left(w, t->cpu);
 }
 
 /* ---- RCU ---- */
@@ -493,8 +533,9 @@ void xrcu_read_unlock(const struct mach_site *site)
 		return;		/* its lock was left out */
 	if (c->rcu_nest == 1)
 		xstep_crit(s->w, s->t, site, MACH_SITE_RCU);
-	if (!--c->rcu_nest && c->irqs_on)
-		c->crit_seq++;
+	c->rcu_nest--;
+	if (c->irqs_on)
+		xcrit_left(s->w, s->t->cpu);
 }
 
 /*
@@ -509,7 +550,8 @@ static void describe_call(struct xworld *w, struct xthr *t)
 		const struct xcpu *c = &w->a->cpu[i];
 		bool handler = c->irq_depth;
 
-		xstep_touch(&t->step, XOBJ_RCU, i, false, !w->weak && (handler || !in_crit(c)));
+		xstep_touch(&t->step, XOBJ_RCU, i, false,
+			    !w->weak && !c->crit_sb && (handler || !in_crit(c)));
 		xstep_touch(&t->step, XOBJ_RCU, XOBJ_RCU_HANDLER + i, false, !handler);
 		if (i != t->cpu)
 			xstep_add(&t->step, XOBJ_MODE, XMODE_HANDLER + i, false);
@@ -538,6 +580,7 @@ void xcall_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head),
 		const struct xcpu *c = &w->a->cpu[i];
 
 		r->seq[i] = in_crit(c) ? c->crit_seq : XNEVER;
+		r->sb[i] = c->crit_sb;
 		if (!in_crit(c))
 			see_later(w, i, r->view);
 	}

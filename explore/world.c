@@ -152,7 +152,7 @@ void xworld_thread_main(void *arg)
 	w = xstack()->w;
 	/* The end of the switch that brought us here. */
 	xcpu_of(w, t)->irqs_on = 1;
-	xcpu_of(w, t)->crit_seq++;
+	xcrit_left(w, t->cpu);
 	if (t == &w->a->thr[XTHR_MAIN])
 		main_thread(w);
 	else

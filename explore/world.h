@@ -336,6 +336,7 @@ struct xcpu {
 	u8 next_lane;
 	u8 user;		/* in user mode now */
 	u8 rcu_nest;
+	u8 crit_sb;		/* x86: buffered stores from before the last end of one */
 	u32 crit_seq;		/* counts the ends of critical sections */
 	u32 rcu_view;		/* weak: what its next one sees */
 	struct xirq irq[XMAX_IRQS];
@@ -454,6 +455,7 @@ struct xrcu {
 	u8 due;			/* its grace period is over */
 	u32 view;		/* weak: what came before call_rcu() */
 	u32 seq[XMAX_CPUS];	/* crit_seq of those it waits for, or XNEVER */
+	u8 sb[XMAX_CPUS];	/* x86: and stores of sections, which are buffered yet */
 };
 
 struct xarena {
@@ -769,6 +771,10 @@ void xrcu_read_lock(const struct mach_site *site);
 void xrcu_read_unlock(const struct mach_site *site);
 /* cpu begins a critical section. */
 void xrcu_enter(struct xworld *w, u32 cpu);
+/* cpu has left one, unless it is in another one that it was in before. */
+void xcrit_left(struct xworld *w, u32 cpu);
+/* x86: a buffered store of cpu became visible. */
+void xrcu_drained(struct xworld *w, u32 cpu);
 /* Callbacks of this CPU may run: their grace periods are over. */
 bool xrcu_due(const struct xworld *w, u32 cpu);
 void xrcu_footprint(const struct xworld *w, u32 cpu, struct xstep *s);
