@@ -75,21 +75,50 @@ static const struct counter counters[] = {
 #define NR_COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
 static u32 percent = 100;
-static struct metrics got[NR_LOADS][NR_VARIANTS];
+#define SEEDS 5
 
-static void run(const char *load, const char *machine, u32 threads, u32 iterations,
-		const struct variant *v, bool huge, struct metrics *ms)
+static struct metrics got[NR_LOADS][NR_VARIANTS];
+static double numa01_least[NR_VARIANTS], numa01_most[NR_VARIANTS];	/* elapsed, of all seeds */
+
+static void run_once(const char *load, const char *machine, u32 threads, u32 iterations,
+		     const struct variant *v, bool huge, u64 seed, struct metrics *ms)
 {
 	char text[32];
 	const char *params[] = { text, huge ? "huge=1" : "huge=0", NULL };
 	struct lab_point p = {
 		.workload = load, .machine = machine, .era = v->era, .threads = threads,
-		.seed = 1, .set = v->set, .params = params,
+		.seed = seed, .set = v->set, .params = params,
 	};
 	u32 n = (u32)((u64)iterations * percent / 100);
 
 	snprintf(text, sizeof(text), "iterations=%u", n ? n : 1);
 	lab_run(&p, ms);
+}
+
+/*
+ * The run of median elapsed time of a few seeds. numa01 has no place where all is well, and where
+ * it settles is chance: seeds lie up to a factor of two apart.
+ */
+static void run_median(u32 i, u32 v)
+{
+	static struct metrics all[SEEDS];
+	u32 order[SEEDS];
+
+	for (u32 seed = 0; seed < SEEDS; seed++) {
+		u32 at = seed;
+
+		run_once(loads[i].name, "x86-4s48", loads[i].threads, loads[i].iterations,
+			 &variants[v], true, seed + 1, &all[seed]);
+		for (; at && lab_get(&all[order[at - 1]], "real_s") >
+			     lab_get(&all[seed], "real_s"); at--)
+			order[at] = order[at - 1];
+		order[at] = seed;
+	}
+	got[i][v] = all[order[SEEDS / 2]];
+	if (!i) {
+		numa01_least[v] = lab_get(&all[order[0]], "real_s");
+		numa01_most[v] = lab_get(&all[order[SEEDS - 1]], "real_s");
+	}
 }
 
 /* ---- the whole table ---- */
@@ -208,6 +237,8 @@ static void compare(const struct figure *f, const struct metrics *ms)
 		printf(" %5.2f", model[v] / lab_get(&ms[V3_19], f->metric));
 	}
 	printf("\n");
+	if (!(f->published[V3_19] > 0))
+		return;
 	order_line("published", f->published, f->published);
 	order_line("model", f->published, model);
 }
@@ -234,6 +265,10 @@ static void numa01(void)
 	comparison_head("numa01, over 3.19");
 	for (u32 i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		compare(&figures[i], got[0]);
+	printf("elapsed s, of %u seeds, least and most:\n%-18s", SEEDS, "");
+	for (u32 v = 0; v < NR_VARIANTS; v++)
+		printf(" %6.0f %5.0f", numa01_least[v], numa01_most[v]);
+	printf("\n");
 }
 
 /* ---- xfs_repair ---- */
@@ -277,7 +312,8 @@ static void xfs_repair(void)
 	static struct metrics ms[NR_VARIANTS];
 
 	for (u32 v = 0; v < NR_VARIANTS; v++)
-		run("xfs-repair", "x86-vm16-numa", 8, 5000000, &variants[v], false, &ms[v]);
+		run_once("xfs-repair", "x86-vm16-numa", 8, 5000000, &variants[v], false, 1,
+			 &ms[v]);
 	comparison_head("xfs-repair");
 	for (u32 i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		compare(&figures[i], ms);
@@ -286,17 +322,17 @@ static void xfs_repair(void)
 
 int main(int argc, char **argv)
 {
-	double start, end;
+	double start, end;	/* host CPU */
 
 	if (argc > 1)
 		percent = (u32)strtoul(argv[1], NULL, 10);
 	for (u32 v = 0; v < NR_VARIANTS; v++) {
 		start = lab_cpu_s();
 		for (u32 i = 0; i < NR_LOADS; i++)
-			run(loads[i].name, "x86-4s48", loads[i].threads, loads[i].iterations,
-			    &variants[v], true, &got[i][v]);
+			run_median(i, v);
 		end = lab_cpu_s();
-		printf("%s: all four in %.1f s of host CPU\n", variants[v].name, end - start);
+		printf("%s: all four in %.1f s of host CPU\n", variants[v].name,
+		       (end - start) / SEEDS);
 	}
 	printf("\n");
 	whole_table();
