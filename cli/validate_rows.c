@@ -121,6 +121,11 @@
 
 /* ---- S3: whole runs ---- */
 
+/*
+ * Of one seed. numa01 scatters by half over seeds, but for rc1's distance from the others; bench/s3
+ * takes medians. mem_link was fitted under the assumption that its pages spread evenly.
+ */
+
 #define S3_ERA_RC1	"4.0-rc1"
 #define S3_SET_RC1	{ "numa.balancing=on" }
 #define S3_ERA_NOCLEAR	"4.0-rc1"
