@@ -125,6 +125,7 @@ static const struct {
 	{ "cpu0: munmap(A, 4K, 1)", "2:19: expected \")\" after 2 arguments of munmap, "
 		"not \",\"" },
 	{ "cpu0: load()", "2:12: expected 1 argument of load, not 0" },
+	{ "init: fork(\ncpu1: load(A)", "2:12: expected cpu0 to cpu7, not the end of the line" },
 	{ "cpu0: mmap(A)", "2:13: expected at least 4 arguments of mmap, not 1" },
 	{ "cpu0: load(A", "2:13: expected \")\" after 1 argument of load, not the end of "
 		"the file" },

@@ -19,6 +19,7 @@ struct shape_vars {
 	u64 pgd, pud, pmd, pte, pte2, old, new;	/* frames */
 	u32 counter;
 	struct mach_lock a, b;
+	struct rcu_head rcu;
 };
 
 struct shape {

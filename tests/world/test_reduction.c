@@ -118,6 +118,75 @@ static void use(void)
 	mach_env()->ops->user_access(SHAPE_VA, true, &val);
 }
 
+/* A section that saw X as it was before call_rcu() is over when the callback runs. */
+static void read_section(void)
+{
+	u64 before;
+
+	mach_rcu_read_lock();
+	before = X;
+	if (!before && Y)
+		xassert_fail("a callback ran within a section that it waits for");
+	mach_rcu_read_unlock();
+	NOTE(before);
+}
+
+static void lock_in_section(void)
+{
+	mach_rcu_read_lock();
+	if (!X) {
+		mach_spin_lock(&v->a);
+		mach_spin_unlock(&v->a);
+	}
+	mach_rcu_read_unlock();
+	SET_Y(2);
+}
+
+static void callback(struct rcu_head *head)
+{
+	(void)head;
+	SET_Y(1);
+}
+
+static void lock_is_free(struct rcu_head *head)
+{
+	(void)head;
+	if (!mach_spin_trylock(&v->a))
+		xassert_fail("the lock is free");
+	mach_spin_unlock(&v->a);
+}
+
+static void defer(void)
+{
+	SET_X(1);
+	mach_fence(MACH_SMP_MB);
+	mach_call_rcu(&v->rcu, callback);
+}
+
+static void look_at_z(void *info)
+{
+	(void)info;
+	NOTE(mach_load(shape_z, MACH_RELAXED));
+}
+
+/* The other CPU may be in the handler as call_rcu() looks who is in a section. */
+static void interrupt_and_defer(void)
+{
+	u64 all = ~0ULL;
+
+	SET_X(1);
+	mach_fence(MACH_SMP_MB);
+	mach_ipi(&all, look_at_z, NULL, false);
+	mach_call_rcu(&v->rcu, callback);
+}
+
+static void defer_lock(void)
+{
+	SET_X(1);
+	mach_fence(MACH_SMP_MB);
+	mach_call_rcu(&v->rcu, lock_is_free);
+}
+
 /* Entries that hardware updates: PTE is clean, or not accessed. */
 #define PTE shape_entry(v->pte, 1)
 
@@ -259,6 +328,9 @@ static const struct {
 	{ "ipi", send, taker, 0 },
 	{ "ipi-own", send, own, 0 },
 	{ "wake", sleeper, waker, 0 },
+	{ "rcu", read_section, defer, 0 },
+	{ "rcu-ipi", read_section, interrupt_and_defer, 0 },
+	{ "rcu-lock", lock_in_section, defer_lock, 0 },
 	{ "frames", allocate, allocate, 0 },
 	{ "remap", remap, use, TABLES },
 	{ "unmap", unmap, use, TABLES | ARM_ONLY },
@@ -295,6 +367,28 @@ static void test_same_states(void **state)
 	}
 }
 
+/* ---- what a grace period waits for ---- */
+
+static enum xrule rule_of(u32 arch, void (*t0)(void), void (*t1)(void))
+{
+	struct shape s = { .arch = (enum xarch)arch, .thread = { t0, t1 } };
+	static struct states states;
+	enum xrule rule;
+
+	search(&s, true, &states, &rule);
+	return rule;
+}
+
+static void test_grace_period(void **state)
+{
+	(void)state;
+	for (u32 arch = XARCH_X86; arch <= XARCH_POWERPC; arch++) {
+		assert_int_equal(rule_of(arch, read_section, defer), XRULE_NONE);
+		assert_int_equal(rule_of(arch, read_section, interrupt_and_defer), XRULE_NONE);
+		assert_int_equal(rule_of(arch, lock_in_section, defer_lock), XRULE_NONE);
+	}
+}
+
 /* ---- an object that is freed is used only in some orders ---- */
 
 static void use_load(void) { NOTE(X); }
@@ -305,26 +399,16 @@ static void use_lock(void) { mach_spin_lock(&v->a); mach_spin_unlock(&v->a); }
 static void free_v(void) { mach_kfree(v, sizeof(*v)); }
 static void use_other(void) { SET_Y(1); NOTE(Y); }
 
-/* The thread that uses it comes first in order, so that the first execution is clean. */
-static enum xrule race(u32 arch, void (*use)(void), void (*gone)(void))
-{
-	struct shape s = { .arch = (enum xarch)arch, .thread = { use, gone } };
-	struct states states;
-	enum xrule rule;
-
-	search(&s, true, &states, &rule);
-	return rule;
-}
-
 static void test_freed_objects(void **state)
 {
 	(void)state;
+	/* The thread that uses it comes first in order, so that the first execution is clean. */
 	for (u32 arch = XARCH_X86; arch <= XARCH_POWERPC; arch++) {
-		assert_int_equal(race(arch, use_load, free_x), XRULE_BUG);
-		assert_int_equal(race(arch, use_store, free_x), XRULE_BUG);
-		assert_int_equal(race(arch, use_rmw, free_x), XRULE_BUG);
-		assert_int_equal(race(arch, use_lock, free_v), XRULE_BUG);
-		assert_int_equal(race(arch, use_other, free_x), XRULE_NONE);
+		assert_int_equal(rule_of(arch, use_load, free_x), XRULE_BUG);
+		assert_int_equal(rule_of(arch, use_store, free_x), XRULE_BUG);
+		assert_int_equal(rule_of(arch, use_rmw, free_x), XRULE_BUG);
+		assert_int_equal(rule_of(arch, use_lock, free_v), XRULE_BUG);
+		assert_int_equal(rule_of(arch, use_other, free_x), XRULE_NONE);
 	}
 }
 
@@ -332,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_states),
+		cmocka_unit_test(test_grace_period),
 		cmocka_unit_test(test_freed_objects),
 	};
 
