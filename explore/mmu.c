@@ -321,12 +321,11 @@ static void check_table(struct xworld *w, struct access *acc, const struct xpath
 	struct xuse use = acc->use;
 	char name[64];
 
-	/* A walk of now, whatever views the last path that was looked at had. */
-	use.ev = w->a->now;
-	use.fault = use.absent = false;
 	if (w->a->frame[frame].gen == path->hop[path->n - 1].gen)
 		return;
-	use.leaf = use.fault = false;
+	/* Whatever the last path that was looked at left in it. */
+	use.leaf = use.fault = use.absent = false;
+	use.ev = w->a->now;
 	if (w->weak)
 		use.ev = use.rv_min = w->a->frame[frame].died;
 	if (!w->mmu->may_hold(w, &use, path))

@@ -49,8 +49,9 @@
  *	at each store and read-modify-write of an entry by the kernel: a lockset as
  *	  Eraser has it: once a second CPU writes an entry, one spinlock must be common to
  *	  all writes of it. Entries of the lowest level and leaves, in tables that
- *	  are reachable, counted anew when a table is hooked in. Fields of __guarded_by() are plain C, which no machine sees:
- *	  there the core asserts that it holds the lock (lockdep_assert_held(), BUG).
+ *	  are reachable, counted anew when a table is hooked in. Fields of __guarded_by()
+ *	  are plain C, which no machine sees: there the core asserts that it holds the
+ *	  lock (lockdep_assert_held(), BUG).
  * BUG
  *	mach_bug(); at each access by the kernel to a shared word, or a lock, of an object that
  *	  it has freed (the first XMAX_KFREED of an execution), and when another CPU's

@@ -10,9 +10,9 @@
  * A huge page is a run of HPAGE_PMD_NR pages, the first of which, its head, has both
  * counts for all of them: one for the PMD entry that maps the whole, or one for each
  * PTE that maps a part. It is freed as a whole, when nothing of it is mapped any more, and
- * goes to swap as a whole: Linux may break one up earlier, under memory pressure. Of the other pages nothing
- * but the flags is used, and those only once they are mapped by PTEs. So a fault touches one
- * struct page and not 512; what Linux keeps in each of them (compound_head) is a byte of
+ * goes to swap as a whole: Linux may break one up earlier, under memory pressure. Of the
+ * other pages nothing but the flags is used, and those only once they are mapped by PTEs. So a
+ * fault touches one struct page and not 512; what Linux keeps in each of them (compound_head) is a byte of
  * huge_map for the run. It is plain: set before the page is mapped, cleared when it
  * has no reference left; gup_fast, which looks without one, looks again.
  */

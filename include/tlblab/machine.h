@@ -136,7 +136,8 @@ struct mach_watch {
 
 /*
  * A spinlock. All zero is unlocked. The machine owns the fields; the upper
- * side only allocates them, and asserts that it is the owner. First come, first served (a queued spinlock).
+ * side only allocates them, and asserts that it is the owner. First come, first
+ * served (a queued spinlock).
  */
 struct mach_lock {
 	u64 owner;	/* 0, or CPU + 1 of the holder */
