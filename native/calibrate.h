@@ -37,13 +37,11 @@ struct calibrate_probe {
 	u32 pages, iterations;
 	u8 distance;		/* enum probe_distance: where the second thread is */
 	const char *sinks[CALIBRATE_MAX_SINKS]; /* names of costs; none: only shown */
+	bool less;		/* measured: its time less that of the probe before it */
 };
 
 /* In order of solving. Ends with a NULL name. */
 extern const struct calibrate_probe calibrate_probes[];
-
-/* What is measured may be a loop's time less that of another one; NULL: it is not. */
-const struct calibrate_probe *calibrate_less(const struct calibrate_probe *p);
 
 struct host_feature {
 	const char *knob, *value;
