@@ -91,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct kept {
 	const char *machine;
 	const struct point *point;
-	u64 draw;
+	u64 draw, seed;
 	struct metrics ms;
 };
 
@@ -103,7 +103,7 @@ static double figure(const struct validate_run *run, const struct metrics *ms)
 }
 
 /* draw 0: costs as they are. */
-static double run_once(const struct validate_run *run, u64 draw)
+static double run_once(const struct validate_run *run, u64 draw, u64 seed)
 {
 	static struct machine_desc desc, drawn;
 	static struct kept kept[KEPT];
@@ -112,7 +112,7 @@ static double run_once(const struct validate_run *run, u64 draw)
 	struct kept *k;
 
 	for (u32 i = 0; i < KEPT; i++)
-		if (kept[i].point && kept[i].draw == draw &&
+		if (kept[i].point && kept[i].draw == draw && kept[i].seed == seed &&
 		    !strcmp(kept[i].machine, run->machine) &&
 		    point_equal(kept[i].point, &run->point))
 			return figure(run, &kept[i].ms);
@@ -123,20 +123,47 @@ static double run_once(const struct validate_run *run, u64 draw)
 	if (draw)
 		ranges_draw(&desc, draw, &drawn);
 	k = &kept[next++ % KEPT];
-	*k = (struct kept){ .machine = run->machine, .point = &run->point, .draw = draw };
-	point_simulate(&run->point, &drawn, draw ? draw : 1, &k->ms);
+	*k = (struct kept){ .machine = run->machine, .point = &run->point, .draw = draw,
+			    .seed = seed };
+	point_simulate(&run->point, &drawn, seed, &k->ms);
 	return figure(run, &k->ms);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, u32 n)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+/* Each draw has a seed of its own, so that the interval of draws is that of seeds, too. */
+static double run_figure(const struct validate_run *run, u64 draw)
+{
+	double v[VALIDATE_MAX_SEEDS];
+	u32 n = run->seeds ? run->seeds : 1;
+
+	if (draw)
+		return run_once(run, draw, draw);
+	for (u32 i = 0; i < n; i++)
+		v[i] = run_once(run, 0, i + 1);
+	return median(v, n);
 }
 
 static double model(const struct validate_row *r, u64 draw)
 {
-	double a = run_once(&r->a, draw);
+	double a = run_figure(&r->a, draw);
 
 	switch (r->how) {
 	case VALIDATE_RATIO:
-		return a / run_once(&r->b, draw);
+		return a / run_figure(&r->b, draw);
 	case VALIDATE_DIFFERENCE:
-		return a - run_once(&r->b, draw);
+		return a - run_figure(&r->b, draw);
 	default:
 		return a;
 	}
@@ -190,21 +217,14 @@ void validate_print(const struct validate_row *r, const struct validate_result *
 	fflush(out);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 void validate_summary(double *error, u32 n, FILE *out)
 {
 	if (!n)
 		return;
-	qsort(error, n, sizeof(*error), compare);
-	fprintf(out, "\n%u figures predicted (p): median error %.0f %%, worst %.0f %%; those marked\n"
-		"f were fitted to by the costs named, and say nothing.\n", n,
-		100 * (error[(n - 1) / 2] + error[n / 2]) / 2, 100 * error[n - 1]);
+	fprintf(out, "\n%u figures predicted (p): median error %.0f %%, ", n, 100 * median(error, n));
+	/* Sorted by now. */
+	fprintf(out, "worst %.0f %%; those marked\nf were fitted to by the costs named, and say "
+		"nothing.\n", 100 * error[n - 1]);
 }
 
 static bool wanted(const struct validate_args *a, const char *section)

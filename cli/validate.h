@@ -10,14 +10,20 @@
 
 #include "cli/point.h"
 
-/* A figure of one run: metric, divided by operations if per_op, times scale. */
+/*
+ * A figure of a run: metric, divided by operations if per_op, times scale. Where chance decides
+ * how a run goes, the median of so many seeds; 0: one.
+ */
 struct validate_run {
 	const char *machine;
 	struct point point;
 	const char *metric;
 	bool per_op;
 	double scale;
+	u32 seeds;
 };
+
+#define VALIDATE_MAX_SEEDS 9
 
 enum validate_how { VALIDATE_FIGURE, VALIDATE_RATIO, VALIDATE_DIFFERENCE };
 
