@@ -129,8 +129,8 @@ bug()
 
 published()
 {
-	echo 'Each row is one run, of seed 1. For numa01 that is not evidence: six seeds of 3.19 take 725 to 1186 s, so that of its rows
-and ratios only what rc1 does stands out (docs/threads.md, S3).'
+	echo 'The autonuma programs are medians of five seeds, all else is one run. numa01 is chance even so: six'
+	echo 'seeds of 3.19 take 725 to 1186 s, and only what rc1 does stands out (docs/threads.md, S3).'
 	echo
 	show "$build/tlblab" validate
 	show "$build/tlblab" validate --ranges
