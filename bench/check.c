@@ -15,7 +15,8 @@
  * -o: only these of the parts, by name: bugs, fixes, rates.
  *
  * Two workers in 1 and 2. PATH: default scenarios/ and models/. Exit status 1: a bug not
- * found in time, a violation where none is expected, a replay that differs, a long story.
+ * found in time, a violation where none is expected, a replay that differs, a story without
+ * its end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,15 +146,21 @@ static u32 count_replays(struct subject *s, const struct xverdict *v)
 	return same;
 }
 
+/*
+ * As check prints it: a story leaves out what there is no room for (given more, it tells more). 0
+ * if it does not come to the rule.
+ */
 static u32 count_lines(struct subject *s, const struct xverdict *v)
 {
-	/* Room for more, so that a story that is too long shows. */
-	char *line[4 * STORY_LINES];
-	u32 n = xstory(s->world, v, line, 4 * STORY_LINES);
+	char *line[STORY_LINES];
+	u32 n = xstory(s->world, v, line, STORY_LINES);
+	bool told = false;
 
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
+		told |= strstr(line[i], xrule_name(v->result.rule)) != NULL;
 		free(line[i]);
-	return n;
+	}
+	return told ? n : 0;
 }
 
 static bool report_bug(const struct check *c)
@@ -177,7 +184,7 @@ static bool report_bug(const struct check *c)
 		same = count_replays(&s, &v);
 	}
 	/* One of the two searches must be fast; check runs both. */
-	ok = (ok || chance) && v.found == (same == NR_REPLAYS) && lines <= STORY_LINES;
+	ok = (ok || chance) && v.found == (same == NR_REPLAYS) && v.found == (lines > 0);
 	printf(" %5u %4u/%u %s%s\n", lines, same, NR_REPLAYS, ok ? "ok" : "NOT OK",
 	       chance ? "" : " (a seed found nothing)");
 	fflush(stdout);
