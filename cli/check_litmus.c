@@ -214,8 +214,6 @@ int check_litmus(const struct check_args *args, const volatile int *stop)
 	if (folder || args->nr_paths > 1)
 		summary(&c.tally);
 	litmus_machines_free(c.machines);
-	if (fflush(stdout) || ferror(stdout))
-		die("standard output: write error");
 	return c.tally.forbidden_reached || c.tally.required_missed || *stop ?
 		       EXIT_EXPECTATION : EXIT_CLEAN;
 }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "machine/nearest.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,17 @@ const struct command *command_find(const char *name)
 int command_run(const struct command *c, int argc, char **argv)
 {
 	static char name[64];
+	int status;
 
 	snprintf(name, sizeof(name), "tlblab %s", c->name);
 	argv[0] = name;
-	return c->fn(argc, argv);
+	status = c->fn(argc, argv);
+	/* Whatever the command found, nobody may have been told. */
+	if (fflush(stdout))
+		die("standard output: %s", strerror(errno));
+	if (ferror(stdout))
+		die("standard output: write error");
+	return status;
 }
 
 void die(const char *fmt, ...)

@@ -127,4 +127,24 @@ EOF
 	bad "tlblab: core x: $tmp/b.so was built for another machine.h: its ABI is 0000000000000123, this tlblab's is ????????????????" \
 		run mmap8 -m arm64-46 --core x="$tmp/b.so"
 fi
+
+# A full disk: a report that nobody received is no success, whatever it said.
+full()
+{
+	rc=0
+	"$TLBLAB" "$@" >/dev/full 2>"$tmp/err" || rc=$?
+	if [ $rc -eq 2 ] && grep -qx 'tlblab: standard output: .*' "$tmp/err" &&
+	   [ "$(wc -l <"$tmp/err")" -eq 1 ]; then
+		echo "ok - full disk: $*"
+	else
+		echo "# exit status $rc, said: $(cat "$tmp/err")"
+		echo "not ok - full disk: $*"
+		status=1
+	fi
+}
+full list knobs
+full list machines
+full check --budget 1 "$SRC/scenarios/munmap-toucher.tlb"
+full run mmap8 -m arm64-46 -p iterations=2
+full run mmap8 -m arm64-46 -p iterations=2 -f json
 exit $status
