@@ -219,6 +219,79 @@ static void test_flushes(void **state)
 	}
 }
 
+/*
+ * Thread S2, Piggin's: what a gather flushes now, or all of its call, held against the
+ * ceiling. The PID drops if the pages that are counted are above it; what is not counted
+ * changes nothing, and only the pages of the flush are ever gone through.
+ */
+struct call_case {
+	u32 pages, call;	/* of the flush; of its call */
+	bool by_call, ge, tables, local;
+};
+
+static void expect_call(const struct call_case *c, char *text, size_t size)
+{
+	u32 ceiling = c->local ? 256 : 33, counted = c->by_call ? c->call : c->pages;
+	bool above = c->ge ? counted >= ceiling : counted > ceiling;
+	const char *insn = c->local ? "tlbiel" : "tlbie", *end = c->local ? "ptesync" : END;
+	u32 n = above ? 1 : c->pages + c->tables;
+	char times[16] = "";
+
+	/* POWER10: the PID is one instruction either way; a local one also drops the ERAT. */
+	if (n > 1)
+		snprintf(times, sizeof(times), "%u*", n);
+	snprintf(text, size, "ptesync %s%s %s%s", times, insn, end,
+		 above && c->local ? " slbia" : "");
+}
+
+static void check_call(const struct call_case *c)
+{
+	const struct knob_setting knobs[] = {
+		{ KNOB_powerpc_isa31, 1 },
+		{ KNOB_powerpc_ceiling_range, c->by_call ? CEILING_RANGE_CALL :
+							   CEILING_RANGE_FLUSH },
+		{ KNOB_powerpc_ceiling_compare, c->ge ? CEILING_GE : CEILING_GT },
+	};
+	char expect[96];
+	struct mmu_gather tlb;
+	struct pw p;
+
+	pw_create(&p, 16, c->local ? 1 : 2, knobs, 3);
+	/* The flush lies at the end of its call. */
+	tlb = world_gather(p.mm, HINT + (c->call - c->pages) * K64, c->pages * K64,
+			   c->tables ? "3t" : "3");
+	tlb.call_start = HINT;
+	tlb.call_end = HINT + c->call * K64;
+	tlb.page_size = K64;
+	pw_flush(&p, &tlb);
+	expect_call(c, expect, sizeof(expect));
+	if (strcmp(fake_brief(p.w.fm), expect))
+		fail_msg("%u of %u pages, %s, %s%s%s: expected [%s], got [%s]", c->pages,
+			 c->call, c->by_call ? "call" : "flush", c->ge ? ">=" : ">",
+			 c->tables ? ", tables" : "", c->local ? ", local" : "", expect,
+			 fake_brief(p.w.fm));
+	pw_destroy(&p);
+}
+
+static void test_call_range(void **state)
+{
+	static const u32 pages[] = { 1, 32, 33 };
+	static const u32 calls[] = { 33, 34, 255, 256, 257, 4096 };
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++)
+		for (u32 k = 0; k < 6; k++)
+			for (u32 bits = 0; bits < 16; bits++) {
+				const struct call_case c = {
+					.pages = pages[i], .call = calls[k],
+					.by_call = bits & 1, .ge = bits & 2,
+					.tables = bits & 4, .local = bits & 8,
+				};
+
+				check_call(&c);
+			}
+}
+
 /* ---- operands ---- */
 
 static const struct fake_event *nth(const struct fake_machine *fm, u32 op, u32 n)
@@ -720,6 +793,7 @@ static void test_refused(void **state)
 
 const struct CMUnitTest tlbflush_tests[] = {
 	cmocka_unit_test(test_flushes),
+	cmocka_unit_test(test_call_range),
 	cmocka_unit_test(test_nested),
 	cmocka_unit_test(test_nested_1g),
 	cmocka_unit_test(test_fixup_operands),
