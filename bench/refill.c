@@ -2,7 +2,7 @@
 /*
  * The question that ended thread S2: what does flushing everything cost in refill?
  *
- *	refill [UNITS]		4
+ *	refill [UNITS [P]]	4, and every set of pages; with P only its rows
  *
  * shm-attach, whose worker loads once from each of P pages after every unit; beside it,
  * bystanders that load from P pages all the time. A table for each machine, for units
@@ -61,6 +61,7 @@ struct point {
 };
 
 static u32 units = 4;
+static s64 only = -1;		/* the one P that is wanted; -1: all */
 
 static void measure(const struct target *t, const struct machine_desc *desc,
 		    const struct variant *v, const char *size, u32 set, u32 chasers,
@@ -104,6 +105,29 @@ static void verdict(const struct target *t, const double *gain)
 	printf(" up to %u.\n\n", sets[NR_SETS - 1]);
 }
 
+static bool wanted(u32 s)
+{
+	return only < 0 || sets[s] == only;
+}
+
+static void worker_row(const struct target *t, const struct machine_desc *desc,
+		       const char *size, u32 s, double *gain)
+{
+	struct point p[3];
+
+	printf("| %u |", sets[s]);
+	for (u32 v = 0; v < t->nr; v++) {
+		measure(t, desc, &t->variant[v], size, sets[s], 0, &p[v]);
+		if (sets[s])
+			printf(" %.1f |", p[v].ns_per_load);
+		else
+			printf(" - |");
+		printf(" %.2f |", p[v].unit_us);
+	}
+	printf("\n");
+	*gain = p[0].unit_us - p[1].unit_us;
+}
+
 static void worker_table(const struct target *t, const struct machine_desc *desc,
 			 const char *size)
 {
@@ -117,22 +141,13 @@ static void worker_table(const struct target *t, const struct machine_desc *desc
 	for (u32 v = 0; v < t->nr; v++)
 		printf("---|---|");
 	printf("\n");
-	for (u32 s = 0; s < NR_SETS; s++) {
-		struct point p[3];
-
-		printf("| %u |", sets[s]);
-		for (u32 v = 0; v < t->nr; v++) {
-			measure(t, desc, &t->variant[v], size, sets[s], 0, &p[v]);
-			if (sets[s])
-				printf(" %.1f |", p[v].ns_per_load);
-			else
-				printf(" - |");
-			printf(" %.2f |", p[v].unit_us);
-		}
+	for (u32 s = 0; s < NR_SETS; s++)
+		if (wanted(s))
+			worker_row(t, desc, size, s, &gain[s]);
+	if (only < 0)
+		verdict(t, gain);
+	else
 		printf("\n");
-		gain[s] = p[0].unit_us - p[1].unit_us;
-	}
-	verdict(t, gain);
 }
 
 /*
@@ -148,6 +163,8 @@ static void bystander_table(const struct target *t, const struct machine_desc *d
 		struct point p[2];
 		double saved, lost;
 
+		if (!wanted(s))
+			continue;
 		for (u32 v = 0; v < 2; v++)
 			measure(t, desc, &t->variant[v], t->big, sets[s], 1, &p[v]);
 		saved = p[0].unit_us - p[1].unit_us;
@@ -206,12 +223,23 @@ static const char intro[] =
 "in the caches and once with walk_level at the top of its range. What a broadcast steals from bystanders is 0 on\n"
 "POWER and kunpeng920, for want of a figure: any more speaks for dropping everything.\n\n";
 
-int main(int argc, char **argv)
+static bool arguments(int argc, char **argv)
 {
+	bool row = argc < 3;
+
 	if (argc > 1)
 		units = (u32)strtoul(argv[1], NULL, 10);
-	if (!units || units > 100000) {
-		fprintf(stderr, "usage: refill [UNITS], 1 to 100000\n");
+	if (argc > 2)
+		only = strtol(argv[2], NULL, 10);
+	for (u32 s = 0; s < NR_SETS; s++)
+		row |= wanted(s);
+	return argc < 4 && row && units && units <= 100000;
+}
+
+int main(int argc, char **argv)
+{
+	if (!arguments(argc, argv)) {
+		fprintf(stderr, "usage: refill [UNITS [P]], 1 to 100000, and a P of the tables\n");
 		return 2;
 	}
 	fputs(intro, stdout);
