@@ -498,8 +498,9 @@ static s64 native_process_create(struct wl *w, void (*fn)(struct wl *, void *), 
 				 s32 cpu)
 {
 	struct native *n = native_of(w);
-	struct native_thread *t = native_alloc(w, sizeof(*t));
+	struct native_thread *t = native_alloc(w, sizeof(*t));	/* shared with the child */
 	cpu_set_t set = n->allowed;
+	pid_t pid;
 
 	if (cpu >= 0)
 		pin_set(n, (u32)cpu, &set);
@@ -508,18 +509,18 @@ static s64 native_process_create(struct wl *w, void (*fn)(struct wl *, void *), 
 		return -EAGAIN;
 	n->processes++;
 	fflush(NULL);
-	t->pid = fork();
-	if (t->pid < 0) {
+	pid = fork();
+	if (pid < 0) {
 		n->processes--;
 		return -errno;
 	}
-	if (t->pid)
-		n->pid[n->processes - 1] = t->pid;
-	if (!t->pid) {
+	if (!pid) {
 		sched_setaffinity(0, sizeof(set), &set);
 		fn(w, arg);
 		_exit(0);
 	}
+	n->pid[n->processes - 1] = pid;
+	t->pid = pid;
 	return (s64)(uintptr_t)t;
 }
 
