@@ -9,7 +9,8 @@
  *	batch=N		pages of one MADV_PAGEOUT, and so, at most, of one flush
  *	mappers=M	processes, forked, that map each page as well and read it in each round.
  *			MADV_PAGEOUT leaves such pages alone; reclaim, as kswapd would, does
- *			not. Simulated only.
+ *			not. Simulated only: no system call asks for reclaim of given pages (a
+ *			cgroup's memory.reclaim takes a number of bytes, whosever they are).
  *	others=WHAT	the other threads (-t) spin on their CPUs, or change the rights of a
  *			page of their own all the time, or do the same as the first on memory of
  *			their own
@@ -91,7 +92,8 @@ static bool page_out_all(struct wl *w, const struct pageout *p, u64 addr)
 				       w->ops->madvise(w, addr + off, len, WL_MADV_PAGEOUT);
 
 		if (ret < 0) {
-			wl_fail(w, p->mappers ? "reclaim" : "madvise(MADV_PAGEOUT)", (int)-ret);
+			wl_fail(w, p->mappers ? "reclaim of pages that other processes map" :
+						"madvise(MADV_PAGEOUT)", (int)-ret);
 			return false;
 		}
 	}

@@ -31,6 +31,17 @@ struct row {
 	struct expect expect[6];
 };
 
+#define MAPPERS(m)                                                              \
+	{ "arm64 6.0, " #m " mappers", "kunpeng920", "6.0", 1, { NULL },        \
+	  "mappers=" #m,                                                        \
+	  { { "tlbi_vale1is", (1 + m) * PAGES }, { "dsb_ishst", (1 + m) * PAGES }, \
+	    { "dsb_ish", (1 + m) * PAGES } } },                                 \
+	{ "arm64 6.0 and the series, " #m " mappers", "kunpeng920", "6.0", 1,   \
+	  { "arm64.should_defer=always", "arm64.batched_pending=dsb" },         \
+	  "mappers=" #m,                                                        \
+	  { { "tlbi_vale1is", (1 + m) * PAGES }, { "dsb_ishst", (1 + m) * PAGES }, \
+	    { "dsb_ish", 1 } } }
+
 static const struct row rows[] = {
 	/* To 6.8 the gather flushes 256 pages once more, for their accessed bits. */
 	{ "arm64 6.0", "snapdragon888", "6.0", 1, { NULL }, NULL,
@@ -64,6 +75,10 @@ static const struct row rows[] = {
 	{ "arm64 6.12, 3 mappers", "snapdragon888", "6.12", 1, { NULL }, "mappers=3",
 	  { { "tlbi_vale1is", 4 * PAGES }, { "dsb_ishst", 4 * PAGES },
 	    { "dsb_ish", BATCHES } } },
+	/* Of 1, 2 and 8 more processes, each entry has its TLBI, and its DSB if not deferred. */
+	MAPPERS(1),
+	MAPPERS(2),
+	MAPPERS(8),
 	/* Nobody to interrupt: not deferred. */
 	{ "x86 6.12, alone", "qemu-x86-max", "6.12", 1, { NULL }, NULL,
 	  { { "invlpg", PAGES } } },

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Workloads on this host's kernel. No test here depends on how long things take. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -239,6 +242,39 @@ static void test_failure(void **state)
 	assert_non_null(strstr(error, "mmap8: mmap failed"));
 }
 
+/* Whatever the host's kernel makes of MADV_PAGEOUT: with no swap it may keep the pages. */
+static void test_pageout(void **state)
+{
+	(void)state;
+	prepare(&workload_pageout, 2);
+	set("iterations", 5);
+	set("size", 16 << 12);
+	set("batch", 3);
+	set("others", 1);
+	run(RUN_OK);
+	expect("ops", 5.0 * (16 << 12) / (double)sysconf(_SC_PAGESIZE));
+	expect_above("per_page_us", 0);
+	expect_above("mprotects_per_s", 0);
+}
+
+/* No kernel is asked for that; it is said, and none of the processes stays behind. */
+static void test_pageout_mappers(void **state)
+{
+	static const u32 mappers[] = { 1, 2, 8 };
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		prepare(&workload_pageout, 1);
+		set("iterations", 2);
+		set("size", 16 << 12);
+		set("mappers", mappers[i]);
+		run(RUN_FAILED);
+		assert_non_null(strstr(error, "reclaim of pages that other processes map failed"));
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+		assert_int_equal(errno, ECHILD);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -247,6 +283,8 @@ int main(void)
 		cmocka_unit_test(test_chasers),
 		cmocka_unit_test(test_dontneed),
 		cmocka_unit_test(test_mmap5),
+		cmocka_unit_test(test_pageout),
+		cmocka_unit_test(test_pageout_mappers),
 		cmocka_unit_test(test_ebizzy),
 		cmocka_unit_test(test_shm_attach),
 		cmocka_unit_test(test_stop),
