@@ -119,7 +119,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.clone = sys_clone,
 			.exit = sys_exit,
 		},
-		.drain_all = lru_add_drain_all,
+		.drain_all = lru_drain_quiet,
 		.stats = core_stats,
 		.objects = core_objects,
 	};

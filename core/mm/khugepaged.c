@@ -169,9 +169,8 @@ s64 madvise_collapse(struct mm_struct *mm, u64 start, u64 end)
 {
 	s64 ret = 0;
 
-	/* A page in a batch would seem to be somebody's. (Linux: in those of all CPUs.) */
-	if (lru_enabled())
-		lru_add_drain();
+	/* A page in a batch would seem to be somebody's. */
+	lru_add_drain_all();
 	start = round_up(start, HPAGE_PMD_SIZE);
 	end = round_down(end, HPAGE_PMD_SIZE);
 	for (u64 addr = start; addr < end; addr += HPAGE_PMD_SIZE) {

@@ -11,9 +11,15 @@
  * last; the further pages of a batch find them there. Isolating a page
  * and putting it back, which only need PG_lru, take the lock in Linux, and do not here.
  *
- * Reclaim and migration drain their own CPU's batch before they isolate. A page in the batch of
- * another CPU has a reference that they do not know of: it is kept where it is, as in Linux,
- * where it is not on the LRU yet and cannot be isolated. (move_pages there drains all CPUs.)
+ * A page in a batch has a reference that reclaim, migration and collapse do not know of, so it is
+ * kept where it is; in Linux it is not on the LRU yet and cannot be isolated. So they
+ * drain before they isolate: reclaim its own CPU's batch, move_pages() and MADV_COLLAPSE those
+ * of all CPUs, lru_add_drain_all(). Linux queues a work item on each CPU that has something and
+ * waits for them; here it is an interrupt, which is there sooner than a worker would have been
+ * woken and switched to. (Linux's move_pages() also keeps batches empty until its
+ * end, lru_cache_disable(); here what is added meanwhile waits in its batch.) An interrupt may come
+ * wherever its CPU lets the machine know what it does: the batch is plain C, changed
+ * between two such points, and lru_locks are taken with interrupts off.
  *
  * A page in a batch outlives its last entry, by as long as nobody drains that CPU: for an
  * exploring machine it is no leak (core_module.drain_all).
@@ -38,8 +44,10 @@ static inline bool lru_enabled(void)
 void lru_cache_add(struct page *page);
 /* This CPU's batch. */
 void lru_add_drain(void);
-/* All CPUs', which are quiet (Linux asks each CPU to do its own). */
+/* All CPUs'; waits for their interrupts: no spinlock is held, interrupts are on. */
 void lru_add_drain_all(void);
+/* All CPUs', from here: nobody else is in the kernel. */
+void lru_drain_quiet(void);
 /* A page without references, on the LRU. */
 void lru_del(struct page *page);
 

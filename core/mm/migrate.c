@@ -365,6 +365,7 @@ s64 do_move_pages(u64 addr, u64 nr_pages, s32 node)
 	if ((addr & ~PAGE_MASK) || end < addr || end > TASK_SIZE ||
 	    node >= (s32)mach_env()->nr_nodes)
 		return -EINVAL;
+	lru_add_drain_all();
 	INIT_LIST_HEAD(&list);
 	isolate_range(current->mm, addr, end, &list);
 	drop_pages_on(&list, node);

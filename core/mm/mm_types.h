@@ -273,6 +273,7 @@ struct core_cpu {
 	u32 swap_next;			/* this CPU only: where to look for a slot */
 	u32 nr_lru;			/* this CPU only */
 	struct page *lru_batch[LRU_BATCH_SIZE]; /* this CPU only: lru.h */
+	u32 lru_needs_drain;		/* shared, stored here only: nr_lru is not 0 */
 	u64 stat[NR_CORE_STATS];	/* this CPU only */
 	struct arch_cpu arch;		/* arch_types.h says */
 	/* Spinner's node of the rwsem's optimistic queue. */

@@ -256,8 +256,6 @@ void isolate_range(struct mm_struct *mm, u64 start, u64 end, struct list_head *l
 	struct isolate iso = { .list = list };
 	u64 next;
 
-	if (lru_enabled())
-		lru_add_drain();
 	mmap_read_lock(mm);
 	for (u64 addr = start; addr < end; addr = next) {
 		struct vm_area_struct *vma = find_vma(mm, addr);
@@ -283,6 +281,8 @@ s64 do_reclaim(u64 start, u64 len)
 
 	if ((start & ~PAGE_MASK) || end < start || end > TASK_SIZE)
 		return -EINVAL;
+	if (lru_enabled())
+		lru_add_drain();
 	INIT_LIST_HEAD(&pages);
 	isolate_range(current->mm, start, end, &pages);
 	return (s64)reclaim_pages(&pages);

@@ -30,7 +30,10 @@
  */
 u64 reclaim_pages(struct list_head *pages);
 
-/* Isolates the pages that [start, end) maps, or maps a part of. Takes the mmap_lock. */
+/*
+ * Isolates the pages that [start, end) maps, or maps a part of. Takes the mmap_lock. Who calls
+ * has drained: lru.h.
+ */
 void isolate_range(struct mm_struct *mm, u64 start, u64 end, struct list_head *list);
 
 /* MADV_PAGEOUT of [start, end) of vma. mmap_lock in any mode. */

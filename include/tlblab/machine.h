@@ -814,7 +814,7 @@ struct core_module {
 
 	/*
 	 * No thread is in the kernel but this one: let go of what each CPU keeps for
-	 * later (lru_add_drain_all()). For who then looks for pages that nobody freed.
+	 * later (lru_drain_quiet()). For who then looks for pages that nobody freed.
 	 */
 	void (*drain_all)(void);
 
