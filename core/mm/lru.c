@@ -32,9 +32,9 @@ static void lock_lru(spinlock_t *lock)
 }
 
 /*
- * With interrupts off from the first to the last: of a page that is out of the batch and still
- * has our reference, an interrupt of lru_add_drain_all() would tell its caller that
- * it is drained.
+ * With interrupts off from the first to the last: of a page that is out of the batch and
+ * still has our reference, an interrupt of lru_add_drain_all() would tell its caller that it
+ * is drained.
  */
 static void lru_add_drain_cpu(struct core_cpu *cpu)
 {
