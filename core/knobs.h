@@ -23,6 +23,7 @@
 	X(mmu_gather_pending_order)                                             \
 	X(mmu_gather_table_invalidate)                                          \
 	X(mmu_gather_table_batch_fail)                                          \
+	X(mmu_gather_table_one_user)                                            \
 	X(mm_fault_lock)                                                        \
 	X(mm_rwsem)                                                             \
 	X(mm_rwsem_handoff_after)                                               \

@@ -28,6 +28,13 @@ KNOB_BOOL(mmu_gather_table_batch_fail, "mmu_gather.table_batch_fail",
 	  KNOB_POLICY, 0, "no memory for batches of tables: free each at once",
 	  "tlb_remove_table_one()");
 
+enum { ONE_USER_BATCH, ONE_USER_FREE, ONE_USER_FLUSH_FREE };
+KNOB_ENUM(mmu_gather_table_one_user, "mmu_gather.table_one_user", KNOB_POLICY,
+	  ONE_USER_BATCH,
+	  "a table of an mm with one user: as any other; freed at once; flushed first",
+	  "285994a62c80 (4.0, arm64); gone with a6f572084fbe (4.19)", "batch", "free",
+	  "flush_free");
+
 KNOB_ENUM(mmu_gather_pending_order, "mmu_gather.pending_order", KNOB_POLICY, PENDING_PTL,
 	  "what orders a gather's look for others after what it saw of entries: page-table locks; barriers, too",
 	  "here: the second is in no Linux", "ptl", "barrier");
@@ -312,6 +319,22 @@ static void tlb_remove_table_one(struct mmu_gather *tlb, struct page *table)
 	free_table_page(table);
 }
 
+/*
+ * To 4.19. Nobody else could look for the table, so it need not wait for walkers; but hardware
+ * still knows the way to it: our own CPU, which may walk whenever it likes, and those that
+ * have the mm on loan. True: it is freed.
+ */
+static bool tlb_remove_table_one_user(struct mmu_gather *tlb, struct page *table)
+{
+	if (knob(mmu_gather_table_one_user) == ONE_USER_BATCH ||
+	    atomic_read(&tlb->mm->mm_users) > 1)
+		return false;
+	if (knob(mmu_gather_table_one_user) == ONE_USER_FLUSH_FREE)
+		tlb_table_invalidate(tlb);
+	free_table_page(table);
+	return true;
+}
+
 static struct mmu_table_batch *tlb_table_batch_alloc(void)
 {
 	u64 pfn;
@@ -330,6 +353,8 @@ void tlb_remove_table(struct mmu_gather *tlb, struct page *table)
 		tlb_remove_page(tlb, table);
 		return;
 	}
+	if (tlb_remove_table_one_user(tlb, table))
+		return;
 	if (!tlb->batch) {
 		tlb->batch = tlb_table_batch_alloc();
 		if (!tlb->batch) {
