@@ -89,7 +89,7 @@ static bool timed(probe_fn fn, void *arg, const struct calibration *c,
 		return false;
 	if (!p->less)
 		return true;
-	if (!fn(arg, c, p - 1, &off, error, size))
+	if (!fn(arg, c, p - p->less, &off, error, size))
 		return false;
 	*seconds -= off;
 	return true;

@@ -37,7 +37,7 @@ struct calibrate_probe {
 	u32 pages, iterations;
 	u8 distance;		/* enum probe_distance: where the second thread is */
 	const char *sinks[CALIBRATE_MAX_SINKS]; /* names of costs; none: only shown */
-	bool less;		/* measured: its time less that of the probe before it */
+	u8 less;	/* measured: its time less that of the probe so many before; 0: all of it */
 };
 
 /* In order of solving. Ends with a NULL name. */

@@ -28,9 +28,6 @@
 /* Looks at a word before the CPU is offered to others. */
 #define SPINS_BEFORE_YIELD 1000
 
-/* Where in its page the pointer of page i stands: spread over cache sets. */
-#define CHASE_OFFSET(i, page_size) ((i) * 64ULL % (page_size))
-
 #define MAX_PROCESSES 256
 
 /* Of alloc(): shared with the processes that a workload creates. */
@@ -273,27 +270,26 @@ static void *native_alloc(struct wl *w, size_t size)
 	return mem + 1;
 }
 
-static void **chase_slot(u64 base, u32 i, u32 page_size)
+static void **chase_slot(u64 base, u32 i, u32 lines, u32 page_size)
 {
-	return (void **)(uintptr_t)(base + (u64)i * page_size +
-				    CHASE_OFFSET((u64)i, page_size));
+	return (void **)(uintptr_t)(base + wl_chase_offset(i, lines, page_size));
 }
 
-/* Each page holds the address of the next: once per set, by the first to come. */
-static void native_build_chain(struct wl *w, u64 base, u32 nr_pages)
+/* Each line holds the address of the next: once per set, by the first to come. */
+static void native_build_chain(struct wl *w, u64 base, u32 nr_pages, u32 lines)
 {
 	struct native *n = native_of(w);
-	u32 *next;
+	u32 nr = nr_pages * lines, *next;
 
 	if (__atomic_load_n(&n->chain_base, __ATOMIC_ACQUIRE) == base)
 		return;
-	next = native_alloc(w, nr_pages * sizeof(*next));
-	wl_cycle(next, nr_pages);
+	next = native_alloc(w, nr * sizeof(*next));
+	wl_cycle(next, nr);
 	pthread_mutex_lock(&n->lock);
 	if (n->chain_base != base) {
-		for (u32 i = 0; i < nr_pages; i++)
-			*chase_slot(base, i, w->page_size) =
-				chase_slot(base, next[i], w->page_size);
+		for (u32 i = 0; i < nr; i++)
+			*chase_slot(base, i, lines, w->page_size) =
+				chase_slot(base, next[i], lines, w->page_size);
 		__atomic_store_n(&n->chain_base, base, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&n->lock);
@@ -302,10 +298,10 @@ static void native_build_chain(struct wl *w, u64 base, u32 nr_pages)
 static int native_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 			u64 *loads)
 {
-	void **p = chase_slot(base, 0, w->page_size);
+	void **p = chase_slot(base, 0, 1, w->page_size);
 	u64 done = 0;
 
-	native_build_chain(w, base, nr_pages);
+	native_build_chain(w, base, nr_pages, 1);
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 		for (u32 i = 0; i < 64; i++)
 			p = *(void **volatile *)p;
@@ -356,11 +352,11 @@ static s64 native_shm_rmid(struct wl *w, s64 id)
 	return !shm ? -EINVAL : shmdt(shm->kept) ? -errno : 0;
 }
 
-static int native_chase_for(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads)
+static int native_chase_for(struct wl *w, u64 base, u32 nr_pages, u32 lines, u64 nr_loads)
 {
-	void **p = chase_slot(base, 0, w->page_size);
+	void **p = chase_slot(base, 0, lines, w->page_size);
 
-	native_build_chain(w, base, nr_pages);
+	native_build_chain(w, base, nr_pages, lines);
 	for (u64 done = 0; done < nr_loads; done += 64)
 		for (u32 i = 0; i < 64; i++)
 			p = *(void **volatile *)p;

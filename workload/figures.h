@@ -81,4 +81,20 @@ static inline void wl_cycle(u32 *next, u32 n)
 	}
 }
 
+#define CACHE_LINE 64U
+
+/*
+ * Where pointer i of a chase over so many lines of each page stands, from the base on. Its line
+ * in the page must not follow from the low bits of the page's number alone: where pages are
+ * contiguous (huge ones always are) both select the cache's set, and line = page, say, would
+ * use 64 sets of 2048.
+ */
+static inline u64 wl_chase_offset(u32 i, u32 lines, u32 page_size)
+{
+	u32 page = i / lines, nr_lines = page_size / CACHE_LINE;
+	u32 line = (i % lines ^ page ^ page / nr_lines) % nr_lines;
+
+	return (u64)page * page_size + line * CACHE_LINE;
+}
+
 #endif

@@ -9,6 +9,7 @@
  * CPU cpu and the third on the next one.
  */
 #include "workload/common.h"
+#include "workload/figures.h"
 
 #define HUGE (2ULL << 20)
 
@@ -19,7 +20,7 @@ enum what {
 	WHAT_FAULT_READ, WHAT_FAULT_WRITE, WHAT_FAULT_SHARED, WHAT_FAULT_AGAIN,
 	WHAT_FAULT_HUGE, WHAT_FAULT_TABLE, WHAT_ZAP_READ, WHAT_ZAP_WRITE, WHAT_ZAP_HUGE, WHAT_UNMAP_SHARED,
 	WHAT_UNMAP_TABLE, WHAT_FLUSH, WHAT_FLUSH_WRITE, WHAT_FLUSH_TABLE, WHAT_THREAD, WHAT_PROCESS, WHAT_LINE, WHAT_SLEEP,
-	WHAT_CHASE, WHAT_CHASE_HUGE, NR_WHAT,
+	WHAT_CHASE, WHAT_CHASE_PACKED, WHAT_CHASE_HUGE, NR_WHAT,
 };
 
 static const char *const whats[] = {
@@ -49,6 +50,7 @@ static const char *const whats[] = {
 	[WHAT_LINE] = "line",		/* two: a word goes to and fro, spinning */
 	[WHAT_SLEEP] = "sleep",		/* two: a word goes to and fro, sleeping */
 	[WHAT_CHASE] = "chase",		/* chase pointers over pages; a load is an operation */
+	[WHAT_CHASE_PACKED] = "chase-packed",	/* over all lines of pages */
 	[WHAT_CHASE_HUGE] = "chase-huge",	/* over the base pages of huge ones */
 	NULL,
 };
@@ -144,9 +146,20 @@ static bool go_over(struct wl *w, const struct probe *p, u64 pages, bool write)
 	return true;
 }
 
+static bool chases(enum what what)
+{
+	return what >= WHAT_CHASE && what <= WHAT_CHASE_HUGE;
+}
+
+static u32 lines_of(const struct wl *w)
+{
+	return what_of(w) == WHAT_CHASE_PACKED ? w->page_size / CACHE_LINE : 1;
+}
+
 static bool chase(struct wl *w, const struct probe *p, u64 loads)
 {
-	int sig = w->ops->chase_for(w, p->addr, (u32)(p->size / w->page_size), loads);
+	int sig = w->ops->chase_for(w, p->addr, (u32)(p->size / w->page_size),
+				    lines_of(w), loads);
 
 	if (sig)
 		wl_fail(w, "chase", sig);
@@ -165,9 +178,11 @@ static bool prepare(struct wl *w, struct probe *p)
 	case WHAT_COPY:
 		return go_over(w, p, p->pages, true);
 	case WHAT_CHASE:
+	case WHAT_CHASE_PACKED:
 	case WHAT_CHASE_HUGE:
 		/* Twice, so that what can be cached is. */
-		return go_over(w, p, p->pages, true) && chase(w, p, 2 * p->size / w->page_size);
+		return go_over(w, p, p->pages, true) &&
+		       chase(w, p, 2 * p->size / w->page_size * lines_of(w));
 	case WHAT_EMPTY:
 		/* A table, and in it nothing of what is given back. */
 		return go_over(w, p, 1, false) && wl_dontneed(w, p->addr, w->page_size);
@@ -347,7 +362,7 @@ static void measured(struct wl *w, struct probe *p)
 {
 	if (!wl_line_up(w, w->threads))
 		return;
-	if (what_of(w) == WHAT_CHASE || what_of(w) == WHAT_CHASE_HUGE) {
+	if (chases(what_of(w))) {
 		if (chase(w, p, p->turns))
 			w->ops_done = p->turns;
 	} else if (!has_turns(what_of(w))) {

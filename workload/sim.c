@@ -272,19 +272,19 @@ static int sim_chase(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 }
 
 /* Load by load. */
-static int sim_chase_for(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads)
+static int sim_chase_for(struct wl *w, u64 base, u32 nr_pages, u32 lines, u64 nr_loads)
 {
-	const u32 *next = sim_cycle(w, nr_pages);
-	u32 shift = sim_of(w)->setup->desc->page_shift, page = 0;
+	const u32 *next = sim_cycle(w, nr_pages * lines);
+	u32 shift = sim_of(w)->setup->desc->page_shift, line = 0;
 
 	for (u64 i = 0; i < nr_loads; i++) {
 		u64 word;
-		int sig = mach_env()->ops->user_access(base + ((u64)page << shift), false,
-						       &word);
+		u64 page = line / lines;
+		int sig = mach_env()->ops->user_access(base + (page << shift), false, &word);
 
 		if (sig)
 			return sim_signal(w, sig);
-		page = next[page];
+		line = next[line];
 	}
 	return 0;
 }

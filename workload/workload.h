@@ -100,8 +100,11 @@ struct wl_ops {
 	int (*chase)(struct wl *w, u64 base, u32 nr_pages, const u32 *stop,
 		     u64 *loads);
 
-	/* The same for so many loads, about. */
-	int (*chase_for)(struct wl *w, u64 base, u32 nr_pages, u64 nr_loads);
+	/*
+	 * The same for so many loads, about, and in each page over so many cache lines: 1, or up
+	 * to as many as a page has, which touches as much of the caches in fewer pages.
+	 */
+	int (*chase_for)(struct wl *w, u64 base, u32 nr_pages, u32 lines, u64 nr_loads);
 
 	/*
 	 * A thread of this process running fn(w, arg), on the given CPU, or

@@ -460,6 +460,44 @@ static void test_shm_attach_check(void **state)
 }
 
 /* One cycle through all pages, always the same. */
+/*
+ * Contiguous pages: of a cache whose sets are 64-byte lines counted by the low bits of the address,
+ * each set gets as many lines as any other, as far as there are enough.
+ */
+static void check_sets(u32 pages, u32 lines, u32 page_size, u32 nr_sets)
+{
+	u32 *used = calloc(nr_sets, sizeof(*used));
+	u32 n = pages * lines, most = (n + nr_sets - 1) / nr_sets;
+
+	for (u32 i = 0; i < n; i++) {
+		u64 off = wl_chase_offset(i, lines, page_size);
+
+		assert_int_equal(off / page_size, i / lines);
+		assert_int_equal(off % 64, 0);
+		if (++used[off / 64 % nr_sets] > most)
+			fail_msg("%u pages, %u lines: more than %u lines of one set", pages,
+				 lines, most);
+	}
+	free(used);
+}
+
+static void test_chase_offset(void **state)
+{
+	(void)state;
+	/* L1: a page is one way. L2: 1024 and 2048 sets. */
+	for (u32 pages = 32; pages <= 8192; pages *= 2) {
+		check_sets(pages, 1, 4096, 64);
+		if (pages >= 2048)
+			check_sets(pages, 1, 4096, 2048);
+		if (pages >= 1024)
+			check_sets(pages, 1, 4096, 1024);
+		check_sets(pages / 32, 64, 4096, 64);
+		check_sets(pages / 32, 64, 4096, 2048);
+	}
+	check_sets(1024, 1, 65536, 1024);
+	check_sets(3, 1024, 65536, 2048);
+}
+
 static void test_cycle(void **state)
 {
 	u32 next[1000], again[1000];
@@ -543,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_shm_attach_failures),
 		cmocka_unit_test(test_shm_attach_check),
 		cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_chase_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
