@@ -23,7 +23,7 @@ static void do_boot(void *arg)
 		if (c->knobs[i].knob)
 			k->knobs[c->knobs[i].knob] = c->knobs[i].value;
 	arch_init_geometry(&k->geo);
-	k->memmap = kzalloc(64 * sizeof(*k->memmap));
+	k->memmap = kzalloc(mach_env()->nr_frames * sizeof(*k->memmap));
 	c->w->refused = arch_boot();
 	if (c->w->refused)
 		return;
