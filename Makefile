@@ -30,7 +30,7 @@ export CC SANITIZE
 .PHONY: clean setup configure
 
 build: configure
-	@ninja -C $(B) $(if $(V),-v,--quiet) for-build
+	@scripts/ninja.sh $(B) $(if $(V),-v,--quiet) for-build
 
 setup:
 	@scripts/setup.sh
@@ -45,11 +45,11 @@ demo: setup
 
 test: setup
 	@$(MAKE) --no-print-directory build
-	@ninja -C $(B) --quiet for-tests
+	@scripts/ninja.sh $(B) --quiet for-tests
 	@scripts/test.sh $(B)
 
 bench: build
-	@ninja -C $(B) --quiet for-bench
+	@scripts/ninja.sh $(B) --quiet for-bench
 	@bench/run.sh $(B)
 
 bench-peers: build
@@ -60,15 +60,15 @@ fidelity: build
 	@fidelity/run.sh $(B)
 
 mutate: build
-	@ninja -C $(B) --quiet for-bench
+	@scripts/ninja.sh $(B) --quiet for-bench
 	@scripts/mutate.sh $(B)
 
 litmus-diff: build
-	@ninja -C $(B) --quiet bench/litmus_diff
+	@scripts/ninja.sh $(B) --quiet bench/litmus_diff
 	@scripts/litmus-diff.sh $(B) $(PROTOTYPE)
 
 validation: build
-	@ninja -C $(B) --quiet for-bench for-tests
+	@scripts/ninja.sh $(B) --quiet for-bench for-tests
 	@scripts/validation.sh $(B) >$(B)/validation.md && mv $(B)/validation.md docs/validation.md
 
 install: build
