@@ -9,7 +9,7 @@
 #include <string.h>
 
 const struct command commands[] = {
-	{ "list", cmd_list, "what there is to run: workloads, machines, knobs, eras" },
+	{ "list", cmd_list, "what there is: workloads, machines, knobs, eras, scenarios, models" },
 	{ "run", cmd_run, "run a workload, simulated or on this host, and compare" },
 	{ "check", cmd_check, "go through the interleavings of scenarios and models" },
 	{ "replay", cmd_replay, "run a violation again, step by step" },
