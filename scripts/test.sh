@@ -6,11 +6,15 @@
 # A case is what cmocka announces with [ RUN ], or a line "ok ..." or "not ok ..."
 # of a script; a program that announces none is one case. A program that fails
 # without a failing case (it crashed, it hung) adds a failed one. Exit 1 if any failed.
+# With SANITIZE in the environment tests may take four times as long.
 set -eu
 build=$1
 status=0
+slower=1
+[ -z "${SANITIZE-}" ] || slower=4
 rm -f "$build/meson-logs/testlog.txt"	# or an old run's would be counted
-meson test -C "$build" --no-rebuild --print-errorlogs --quiet >"$build/test.out" 2>&1 ||
+meson test -C "$build" --no-rebuild --print-errorlogs --quiet \
+	--timeout-multiplier $slower >"$build/test.out" 2>&1 ||
 	status=$?
 log=$build/meson-logs/testlog.txt
 grep -vE '^(ninja:|Full log|$)' "$build/test.out" || true

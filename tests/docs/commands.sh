@@ -8,6 +8,7 @@
 #	run W ...		one run instead of three, unless it says -r; -r and
 #				iterations= and rounds= shrink to the sizes below
 #	... --ranges		five runs, the least it takes
+#	check ...		no less time for being slow: loaded hosts, sanitizers
 #	patched=FILE		the module that base= names stands in
 #	build/			the build folder under test
 #
@@ -18,7 +19,7 @@ SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 BUILD=${BUILD:-$SRC/build}
 export TLBLAB_MACHINES="$SRC/machines" TLBLAB_CORES="$BUILD"
 SKIP='^(make |cp -r core |sed -i |\$EDITOR )'
-ITERATIONS=40 ROUNDS=5 RUNS_MAX=2
+ITERATIONS=40 ROUNDS=5 RUNS_MAX=2 BUDGET=240
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
@@ -44,7 +45,8 @@ commands()
 
 scale()
 {
-	awk -v iterations=$ITERATIONS -v rounds=$ROUNDS -v runs=$RUNS_MAX -v build="$BUILD/" '
+	awk -v iterations=$ITERATIONS -v rounds=$ROUNDS -v runs=$RUNS_MAX -v build="$BUILD/" \
+		-v budget=$BUDGET '
 	function cap(name, most,	value)
 	{
 		if (match($0, name "[0-9]+")) {
@@ -62,6 +64,8 @@ scale()
 			base = substr($0, RSTART + 5, RLENGTH - 5)
 			gsub(/patched=[^ ]*/, "patched=" base)
 		}
+		if (/ check / && !/ --budget/)
+			$0 = $0 " --budget " budget
 		if (match($0, / run [a-z0-9-]+/)) {
 			head = substr($0, 1, RSTART + RLENGTH - 1)
 			workload = substr($0, RSTART + 5, RLENGTH - 5)
@@ -72,9 +76,11 @@ scale()
 			if (workload == "mmap5") {
 				if (!cap("rounds=", rounds))
 					head = head " -p rounds=" rounds
-			} else if (workload != "munmap-thp" &&	# has none
-				   !cap("iterations=", iterations)) {
-				head = head " -p iterations=" iterations
+			} else if (workload != "munmap-thp") {	# has none
+				# 4096 pages each, there and back.
+				n = workload == "page-migrate" ? 2 : iterations
+				if (!cap("iterations=", n))
+					head = head " -p iterations=" n
 			}
 			$0 = head $0
 		}
@@ -96,7 +102,7 @@ for file in README.md docs/threads.md; do
 	paste -d '\n' "$tmp/shown" "$tmp/scaled" >"$tmp/both"
 	while IFS= read -r shown && IFS= read -r scaled; do
 		rc=0
-		timeout 60 sh -c "$scaled" >"$tmp/out" 2>&1 </dev/null || rc=$?
+		timeout $((BUDGET + 10)) sh -c "$scaled" >"$tmp/out" 2>&1 </dev/null || rc=$?
 		if [ $rc -eq 0 ] && [ -s "$tmp/out" ]; then
 			echo "ok - $file: $shown"
 		else
