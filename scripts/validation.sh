@@ -204,6 +204,8 @@ peers()
 		echo
 		return
 	fi
+	echo 'Accesses are counted by CPU time, schedules by the clock: on a loaded host these are fewer.'
+	echo
 	show bench/peers.sh "$build"
 }
 
