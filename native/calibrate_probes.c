@@ -17,7 +17,7 @@ const struct calibrate_probe calibrate_probes[] = {
 	 * both miss the same caches, and with the tables' 64 KiB fit a second level. Not beyond as
 	 * many lines of huge pages: a guest's huge page that its host backs by small ones
 	 * is many entries of the TLB, so there every load walks, too. The third row shows
-	 * whether that is so: with whole huge pages it is about nothing. The fourth is for
+	 * whether that is so: with whole huge pages it is about nothing. The last two are for
 	 * the eye, too: a walk when tables fall out of the second level.
 	 */
 	{ "load, 8192 lines of 128 pages", "chase-packed", 128, 200000, PROBE_ALONE, { NULL }, 0 },
