@@ -88,6 +88,7 @@ struct xprogram {
 	enum xarch arch;
 	u32 nr_cpus;
 	u32 nr_frames;			/* of memory; 0: a small default */
+	u32 nr_nodes;			/* CPUs and frames in equal parts; 0: one */
 	u32 page_shift;
 	/* The core, or NULL for a model that uses the bare seam. */
 	const struct core_module *core;

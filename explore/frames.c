@@ -7,9 +7,26 @@
  * lists: so two CPUs that allocate do not depend on each other, and a frame freed is
  * the next one used. Frames of no pool are shared.
  * Blocks of more than one frame come from the shared part.
+ *
+ * Nodes are equal parts of the frames, by number. A pool has frames of its CPU's node, and is
+ * asked for no others. What a node has none of in the shared part comes from anywhere.
  */
 #include "world.h"
 
+u32 xcpu_node(const struct xworld *w, u32 cpu)
+{
+	return cpu * w->nr_nodes / w->nr_cpus;
+}
+
+static u32 node_of(const struct xworld *w, u32 pfn)
+{
+	return pfn * w->nr_nodes / w->nr_frames;
+}
+
+u32 xframe_node(u64 pfn)
+{
+	return node_of(xstack()->w, (u32)pfn);
+}
 
 static struct xframe *block(struct xworld *w, u64 pfn, u32 order)
 {
@@ -32,20 +49,36 @@ void xframes_init(struct xworld *w)
 		a->free[a->nr_free++] = (u16)i;
 }
 
-/* Shared frames: the first run of 2^order that is aligned and free. */
-static u32 take_shared(struct xworld *w, u32 order)
+/* Shared frames of a node, the last one freed. */
+static u32 take_one(struct xworld *w, u32 node)
+{
+	struct xarena *a = w->a;
+
+	for (u32 i = a->nr_free; i-- > 0;) {
+		u16 pfn = a->free[i];
+
+		if (node_of(w, pfn) != node)
+			continue;
+		a->nr_free--;
+		for (; i < a->nr_free; i++)
+			a->free[i] = a->free[i + 1];
+		return pfn;
+	}
+	return 0;
+}
+
+/* The first run of 2^order on node that is aligned and free. */
+static u32 take_run(struct xworld *w, u32 order, u32 node)
 {
 	struct xarena *a = w->a;
 	u32 n = 1U << order;
 
-	if (!order)
-		return a->nr_free ? a->free[--a->nr_free] : 0;
 	for (u32 pfn = n; pfn + n <= w->nr_frames; pfn += n) {
 		u32 found = 0;
 
 		for (u32 i = 0; i < a->nr_free; i++)
 			found += a->free[i] >= pfn && a->free[i] < pfn + n;
-		if (found != n)
+		if (found != n || node_of(w, pfn) != node)
 			continue;
 		for (u32 i = 0, j = 0, nr = a->nr_free; i < nr; i++) {
 			if (a->free[i] >= pfn && a->free[i] < pfn + n)
@@ -56,6 +89,36 @@ static u32 take_shared(struct xworld *w, u32 order)
 		return pfn;
 	}
 	return 0;
+}
+
+/* Shared frames: of node, or else of another. */
+static u32 take_shared(struct xworld *w, u32 order, u32 node)
+{
+	for (u32 i = 0; i < w->nr_nodes; i++) {
+		u32 from = (node + i) % w->nr_nodes;
+		u32 pfn = order ? take_run(w, order, from) : take_one(w, from);
+
+		if (pfn)
+			return pfn;
+	}
+	return 0;
+}
+
+/* So that allocations on two CPUs do not meet. */
+void xframes_fill_pools(struct xworld *w)
+{
+	struct xarena *a = w->a;
+	u32 each = a->nr_free / (2 * w->nr_cpus);
+
+	if (each > 4)
+		each = 4;
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		for (u32 j = a->cpu[i].nr_pool; j < each; j++) {
+			u32 pfn = take_one(w, xcpu_node(w, i));
+
+			if (pfn)
+				a->cpu[i].pool[a->cpu[i].nr_pool++] = (u16)pfn;
+		}
 }
 
 /* When the shared part is empty: another CPU's, lowest first. */
@@ -124,13 +187,19 @@ static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
 	}
 }
 
+/* Can this CPU's pool serve it? */
+static bool from_pool(const struct xworld *w, const struct xthr *t, u32 order, u32 node)
+{
+	return !order && w->a->cpu[t->cpu].nr_pool && node == xcpu_node(w, t->cpu);
+}
+
 static void describe_alloc(struct xworld *w, struct xthr *t)
 {
 	const struct xcpu *c = xcpu_of(w, t);
 	u32 order = (u32)t->describe.a;
 
 	xstep_clear(&t->step);
-	if (!order && c->nr_pool)
+	if (from_pool(w, t, order, (u32)t->describe.b))
 		xstep_add(&t->step, XOBJ_FRAME, c->pool[c->nr_pool - 1], true);
 	else if (w->a->nr_free >> order)
 		xstep_add(&t->step, XOBJ_ALLOC, 0, true);
@@ -145,23 +214,22 @@ u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
 	struct xcpu *c = xcpu_of(w, t);
-	u32 pfn;
+	u32 pfn, from = node < 0 ? xcpu_node(w, t->cpu) : (u32)node;
 
-	(void)node;
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
-		xstep_describe(w, t, describe_alloc, order, 0);
+		xstep_describe(w, t, describe_alloc, order, from);
 		xpark(w, t, XWHY_STEP);
 		if ((gfp & MACH_GFP_ATOMIC) && xchoose(w, XCHOICE_ALLOC, 2)) {
 			xev_t(w, t, site, "allocation fails");
 			return MACH_NO_FRAME;
 		}
 	}
-	if (!order && c->nr_pool)
+	if (from_pool(w, t, order, from))
 		pfn = c->pool[--c->nr_pool];
 	else
-		pfn = take_shared(w, order);
+		pfn = take_shared(w, order, from);
 	if (!pfn && !order)
 		pfn = steal(w);
 	if (!pfn)
@@ -192,6 +260,12 @@ static void words_end(struct xworld *w, u32 cpu, struct xframe *f)
 	f->died_cpu = (u8)cpu;
 }
 
+static bool to_pool(const struct xworld *w, const struct xthr *t, u32 pfn, u32 order)
+{
+	return !order && w->a->cpu[t->cpu].nr_pool < XMAX_POOL &&
+	       node_of(w, pfn) == xcpu_node(w, t->cpu);
+}
+
 void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -204,7 +278,7 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
-		if (order || xcpu_of(w, t)->nr_pool == XMAX_POOL)
+		if (!to_pool(w, t, (u32)pfn, order))
 			xstep_add(&t->step, XOBJ_ALLOC, 0, true);
 		for (u32 i = 0; i < 1U << order && i < XFOOTPRINT_MAX; i++)
 			xstep_add(&t->step, XOBJ_FRAME, (u32)pfn + i, true);
@@ -242,19 +316,13 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 		f->gen++;
 		words_end(w, t->cpu, f);
 		xupdates_forget(w, (u32)pfn + i);
-		if (order || c->nr_pool == XMAX_POOL)
+		if (!to_pool(w, t, (u32)pfn + i, order))
 			w->a->free[w->a->nr_free++] = (u16)(pfn + i);
 		else
 			c->pool[c->nr_pool++] = (u16)pfn;
 	}
 	if (!w->booting)
 		xoracle_free(w, t->cpu, (u32)pfn, order, table);
-}
-
-u32 xframe_node(u64 pfn)
-{
-	(void)pfn;
-	return 0;
 }
 
 /*

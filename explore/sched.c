@@ -411,7 +411,7 @@ void xthread_setup(struct xworld *w, u32 slot, void *task, u32 cpu,
 			.magic = MACH_ENV_MAGIC, .ops = &xops,
 			.machine = (struct machine *)(void *)w,
 			.core = w->core_root, .task = task, .phys_base = w->phys,
-			.cpu = cpu, .nr_cpus = w->nr_cpus, .nr_nodes = 1,
+			.cpu = cpu, .nr_cpus = w->nr_cpus, .nr_nodes = w->nr_nodes,
 			.tid = slot + 1, .page_shift = w->page_shift,
 			.nr_frames = w->nr_frames,
 		},
@@ -738,13 +738,12 @@ static void user_run(u64 ps)
 	(void)ps;
 }
 
-/* One node; and who runs where is the scenario's. */
 static u32 cpu_node(u32 cpu)
 {
-	(void)cpu;
-	return 0;
+	return xcpu_node(xstack()->w, cpu);
 }
 
+/* Who runs where is the scenario's: this CPU never gets round to it. */
 static void migrate_thread(u32 cpu, const struct mach_site *site)
 {
 	(void)cpu;

@@ -264,19 +264,6 @@ static void forget_history(struct xworld *w)
 	}
 }
 
-/* So that allocations on two CPUs do not meet. */
-static void fill_pools(struct xworld *w)
-{
-	struct xarena *a = w->a;
-	u32 each = a->nr_free / (2 * w->nr_cpus);
-
-	if (each > 4)
-		each = 4;
-	for (u32 i = 0; i < w->nr_cpus; i++)
-		for (u32 j = a->cpu[i].nr_pool; j < each; j++)
-			a->cpu[i].pool[a->cpu[i].nr_pool++] = a->free[--a->nr_free];
-}
-
 static void take_parts(struct xworld *w)
 {
 	struct xarena *a = w->a;
@@ -401,6 +388,9 @@ static const char *setup(struct xworld *w)
 		if (p->thread[i].cpu >= p->nr_cpus)
 			return "a thread is on a CPU that is not there";
 	w->nr_cpus = p->nr_cpus;
+	w->nr_nodes = p->nr_nodes ? p->nr_nodes : 1;
+	if (w->nr_nodes > w->nr_cpus)
+		return "a node without a CPU";
 	w->page_shift = p->page_shift ? p->page_shift : 12;
 	w->nr_frames = p->nr_frames ? p->nr_frames : p->arch == XARCH_POWERPC ?
 		       XDEFAULT_FRAMES_POWER : XDEFAULT_FRAMES;
@@ -506,7 +496,7 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 		return NULL;
 	}
 	forget_history(w);
-	fill_pools(w);
+	xframes_fill_pools(w);
 	w->a->phase = XPHASE_RUN;
 	w->a->last_cpu = XNO_CPU;
 	take_parts(w);

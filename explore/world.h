@@ -509,7 +509,7 @@ struct xworld {
 	bool overtake;
 	u32 lanes;		/* of each store buffer: a store overtakes up to lanes - 1 */
 	bool booting;		/* no scheduling: one CPU at a time */
-	u32 nr_cpus, nr_frames, page_shift, nr_levels;
+	u32 nr_cpus, nr_nodes, nr_frames, page_shift, nr_levels;
 	u32 bits[TLBLAB_MAX_PT_LEVELS];		/* of the index, by height */
 	u32 shift[TLBLAB_MAX_PT_LEVELS + 1];
 	bool refetch;		/* hardware reads an entry again before it refuses */
@@ -1034,9 +1034,11 @@ void xupdates_forget(struct xworld *w, u32 frame);
 /* ---- frames.c ---- */
 
 void xframes_init(struct xworld *w);
+void xframes_fill_pools(struct xworld *w);
 u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site);
 void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
 u32 xframe_node(u64 pfn);
+u32 xcpu_node(const struct xworld *w, u32 cpu);
 void xcopy_frame(u64 to, u64 from, const struct mach_site *site);
 void *xkalloc(size_t size, u32 gfp, const struct mach_site *site);
 void xkfree(void *p, size_t size, const struct mach_site *site);

@@ -321,6 +321,100 @@ static void test_wake_ups(void **state)
 	}
 }
 
+/* ---- nodes ---- */
+
+#define NODE_FRAMES 60
+
+/* Takes all frames, asking for one node; its own come first, and then the others. */
+static void take_all(void *arg)
+{
+	u32 want = (u32)(uintptr_t)arg, cpu = mach_env()->cpu, got[2] = { 0 };
+	u32 node = want < 2 ? want : mach_cpu_node(cpu);
+	u64 pfn[NODE_FRAMES];
+
+	assert(mach_env()->nr_nodes == 2);
+	assert(mach_cpu_node(cpu) == cpu / 2);
+	for (u32 i = 0; i < NODE_FRAMES / 4; i++) {
+		pfn[i] = mach_alloc_frames(0, want < 2 ? (s32)want : MACH_NODE_LOCAL, 0);
+		got[mach_frame_node(pfn[i])]++;
+		if (mach_frame_node(pfn[i]) != node)
+			xassert_fail("a frame of another node");
+	}
+	xresult_note(got[node]);
+	for (u32 i = 0; i < NODE_FRAMES / 4; i++)
+		mach_free_frames(pfn[i], 0, 0);
+}
+
+static void test_nodes(void **state)
+{
+	(void)state;
+	for (uintptr_t i = 0; i < 4 * 3; i++) {
+		struct xprogram p = {
+			.name = "nodes", .nr_cpus = 4, .nr_nodes = 2, .nr_frames = NODE_FRAMES,
+			.nr_threads = 1,
+		};
+		struct dfs d;
+		struct xchooser chooser = dfs_chooser(&d);
+		struct xresult result;
+		char error[200] = "";
+		struct xworld *w;
+
+		p.thread[0] = (struct xthread){
+			.name = "t", .cpu = (u32)i / 3, .fn = take_all, .arg = (void *)(i % 3),
+		};
+		w = xworld_create(&p, error, sizeof(error));
+		assert_non_null(w);
+		dfs_init(&d, 0);
+		xworld_run(w, &chooser, &result, NULL, NULL);
+		assert_string_equal(result.detail, "");
+		assert_int_equal(result.rule, XRULE_NONE);
+		xworld_destroy(w);
+	}
+}
+
+/* What a node has none of comes from the other. */
+static void take_too_many(void *arg)
+{
+	u32 got[2] = { 0 };
+
+	(void)arg;
+	for (u32 i = 1; i < NODE_FRAMES; i++) {
+		u64 pfn = mach_alloc_frames(0, 1, 0);
+
+		assert(pfn != MACH_NO_FRAME);
+		got[mach_frame_node(pfn)]++;
+		if (mach_frame_node(pfn) != 1 && got[1] < NODE_FRAMES / 2 - 8)
+			xassert_fail("from the other node, too early");
+	}
+	if (got[1] != NODE_FRAMES / 2 || mach_alloc_frames(0, 1, 0) != MACH_NO_FRAME)
+		xassert_fail("not all of them");
+}
+
+static void test_nodes_run_out(void **state)
+{
+	struct xprogram p = {
+		.name = "nodes", .nr_cpus = 4, .nr_nodes = 2, .nr_frames = NODE_FRAMES,
+		.nr_threads = 1,
+	};
+	struct dfs d;
+	struct xchooser chooser = dfs_chooser(&d);
+	struct xresult result;
+	char error[200] = "";
+	struct xworld *w;
+
+	(void)state;
+	p.thread[0] = (struct xthread){ .name = "t", .fn = take_too_many };
+	w = xworld_create(&p, error, sizeof(error));
+	assert_non_null(w);
+	dfs_init(&d, 0);
+	xworld_run(w, &chooser, &result, NULL, NULL);
+	assert_string_equal(result.detail, "");
+	xworld_destroy(w);
+	p.nr_nodes = 5;
+	assert_null(xworld_create(&p, error, sizeof(error)));
+	assert_string_equal(error, "a node without a CPU");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +429,8 @@ int main(void)
 		cmocka_unit_test(test_ipi_waits),
 		cmocka_unit_test(test_deadlock),
 		cmocka_unit_test(test_wake_ups),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_nodes_run_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
