@@ -188,7 +188,8 @@ static void parse_op(struct parser *p)
 	}
 	if (!find_call(p, &call, &op))
 		return;
-	if (sets && (op.call == SC_ASSERT || op.call == SC_EXIT || op.call == SC_YIELD)) {
+	if (sets && (op.call == SC_ASSERT || op.call == SC_EXIT || op.call == SC_YIELD ||
+		     op.call == SC_TICK)) {
 		parser_fail(p, first.pos, "expected no variable: %s gives no value",
 			    sc_calls[op.call].name);
 		return;

@@ -108,6 +108,21 @@ static void parse_cpus(struct parser *p, const struct token *key)
 		p->sc->nr_cpus = t.number;
 }
 
+static void parse_nodes(struct parser *p, const struct token *key)
+{
+	struct token t = parser_peek(p);
+
+	(void)key;
+	if (t.kind != TOK_NUMBER || !t.number || t.number > XMAX_CPUS) {
+		parser_fail(p, t.pos, "expected a number of nodes from 1 to %d", XMAX_CPUS);
+		return;
+	}
+	parser_next(p);
+	p->sc->nr_numa_nodes = t.number;
+	if (p->sc->nr_cpus < t.number)
+		p->sc->nr_cpus = t.number;
+}
+
 static void parse_init(struct parser *p, const struct token *key)
 {
 	for (u32 i = 0; i < p->sc->nr_threads; i++)
@@ -273,6 +288,7 @@ static const struct {
 	{ "era", parse_era },
 	{ "features", parse_features },
 	{ "cpus", parse_cpus },
+	{ "nodes", parse_nodes },
 	{ "frames", parse_frames },
 	{ "init", parse_init },
 	{ "final", parse_final },

@@ -218,6 +218,9 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 		return sys->move_pages(arg[0], arg[1] >> p->x.page_shift, -1);
 	case SC_NUMA_HINT:
 		return sys->numa_hint(arg[0], arg[1]);
+	case SC_TICK:
+		p->x.core->tick(arg[0], arg[1]);
+		return 0;
 	case SC_WRITEBACK:
 		return sys->msync(arg[0], arg[1]);
 	case SC_TRUNCATE:
@@ -513,7 +516,7 @@ struct sc_program *scenario_program(const struct scenario *sc, enum xarch arch,
 		.final = sc->final.nr_ops ? run_final : NULL, .arg = p,
 		.nr_threads = sc->nr_threads, .op_text = op_text,
 		.nr_frames = sc->nr_frames ? sc->nr_frames : frames_needed(sc, arch),
-		.check_leaks = true,
+		.nr_nodes = sc->nr_numa_nodes, .check_leaks = true,
 	};
 	set_threads(p);
 	if (set_features(p, core, knobs))

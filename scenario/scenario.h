@@ -53,6 +53,7 @@ extern const char *const sc_arch_names[];
 	X(RECLAIM, "reclaim", "al", 2)                                          \
 	X(MIGRATE, "migrate", "al", 2)                                          \
 	X(NUMA_HINT, "numa_hint", "al", 2)                                      \
+	X(TICK, "tick", "vv", 2)                                                \
 	X(WRITEBACK, "writeback", "al", 2)                                      \
 	X(TRUNCATE, "truncate", "al", 2)                                        \
 	X(LOAD, "load", "a", 1)                                                 \
@@ -151,6 +152,7 @@ struct scenario {
 	struct sc_settings features;
 	u32 nr_cpus;
 	u32 nr_frames;			/* 0: what it needs */
+	u32 nr_numa_nodes;		/* 0: one */
 	struct sc_thread init, final;
 	u32 nr_threads;
 	struct sc_thread thread[XMAX_THREADS];

@@ -800,7 +800,8 @@ struct core_module {
 	/*
 	 * The timer has interrupted this thread's sweep of memory: on the way back to user
 	 * mode. Milliseconds since boot, as jiffies count them, and what of them the thread
-	 * has run since the last call. A machine without a clock never calls.
+	 * has run since the last call. A machine without a clock calls when its program says
+	 * so.
 	 * [may sleep]
 	 */
 	void (*tick)(u64 now_ms, u64 ran_ms);

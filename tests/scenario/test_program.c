@@ -120,6 +120,11 @@ static s64 fake_gup(u64 addr, u32 n, bool write)
 	return n;
 }
 
+static void fake_tick(u64 now_ms, u64 ran_ms)
+{
+	say("tick %lu %lu\n", now_ms, ran_ms);
+}
+
 static s64 fake_lookup(u64 addr)
 {
 	say("lookup %lx\n", addr);
@@ -185,7 +190,7 @@ static const struct knob policy = {
 static const struct knob *const fake_knobs[] = { &pcid, &policy, &bits, NULL };
 
 static const struct core_module fake_core = {
-	.arch = "x86", .knobs = fake_knobs,
+	.arch = "x86", .knobs = fake_knobs, .tick = fake_tick,
 	.sys = {
 		.mmap = fake_mmap, .munmap = fake_munmap,
 		.mprotect = fake_mprotect, .madvise = fake_madvise,
@@ -368,14 +373,23 @@ static void test_shm_and_clone(void **state)
 	    "clone 2\n");
 }
 
+static void test_tick(void **state)
+{
+	(void)state;
+	begin(INIT "init: tick(1000, 999)\ncpu0: tick(2000, 500)\n");
+	run_thread(0);
+	end(INIT_SAID "tick 1000 999\ntick 2000 500\n");
+}
+
 static void test_program_facts(void **state)
 {
 	const struct xprogram *x;
 
 	(void)state;
-	begin("cpus: 3\n" INIT "cpu1: load(A)\ncpu0: load(A); load(A)\n");
+	begin("cpus: 3\nnodes: 2\n" INIT "cpu1: load(A)\ncpu0: load(A); load(A)\n");
 	x = sc_xprogram(program);
 	assert_int_equal(x->nr_cpus, 3);
+	assert_int_equal(x->nr_nodes, 2);
 	assert_int_equal(x->nr_threads, 2);
 	assert_int_equal(x->thread[0].cpu, 1);
 	assert_int_equal(x->thread[1].nr_ops, 2);
@@ -433,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_promises),
 		cmocka_unit_test(test_new_calls),
 		cmocka_unit_test(test_shm_and_clone),
+		cmocka_unit_test(test_tick),
 		cmocka_unit_test(test_program_facts),
 		cmocka_unit_test(test_ready),
 	};
