@@ -47,6 +47,7 @@ struct numa_group {
 	u32 gid;		/* const: tid of who made it */
 	u32 nr_tasks;		/* shared; written under lock */
 	u32 active_nodes __guarded_by(lock);
+	/* Under lock, but for weight(), which looks at it from outside. */
 	numa_stats faults __guarded_by(lock);
 	struct rcu_head rcu;
 };
@@ -133,13 +134,27 @@ static void double_lock(struct numa_group *a, struct numa_group *b)
 	}
 }
 
+/* What ng has counted of one kind on one node: shared, private. Under its lock. */
+static u64 *group_faults(struct numa_group *ng, enum numa_kind kind, s32 nid)
+{
+	lockdep_assert_held(&ng->lock);
+	return ng->faults[kind][nid];
+}
+
+static u64 group_both(struct numa_group *ng, enum numa_kind kind, s32 nid)
+{
+	const u64 *faults = group_faults(ng, kind, nid);
+
+	return faults[0] + faults[1];
+}
+
 /* sign -1: what tn has counted is no longer of ng; under its lock. */
 static void group_account(struct numa_group *ng, const struct task_numa *tn, s64 sign)
 {
 	for (u32 kind = NUMA_MEM; kind <= NUMA_CPU; kind++)
 		for (u32 nid = 0; nid < nr_nodes(); nid++)
 			for (u32 priv = 0; priv < 2; priv++)
-				ng->faults[kind][nid][priv] +=
+				group_faults(ng, kind, (s32)nid)[priv] +=
 					(u64)sign * tn->faults[kind][nid][priv];
 	WRITE_ONCE(ng->nr_tasks, ng->nr_tasks + (u32)sign);
 }
@@ -151,7 +166,10 @@ static struct numa_group *new_group(struct task_numa *tn)
 	atomic_set(&ng->refcount, 1);
 	ng->gid = tn->pid;
 	ng->active_nodes = 1;
-	group_account(ng, tn, 1);
+	/* Nobody knows of it yet: without the lock. */
+	ng->nr_tasks = 1;
+	memcpy(ng->faults[NUMA_MEM], tn->faults[NUMA_MEM], sizeof(tn->faults[NUMA_MEM]));
+	memcpy(ng->faults[NUMA_CPU], tn->faults[NUMA_CPU], sizeof(tn->faults[NUMA_CPU]));
 	smp_store_release(&tn->group, ng);
 	return ng;
 }
@@ -235,18 +253,18 @@ static u64 both(const numa_stats faults, enum numa_kind kind, s32 nid)
 }
 
 /* Under the group's lock. */
-static u64 max_faults_cpu(const struct numa_group *ng)
+static u64 max_faults_cpu(struct numa_group *ng)
 {
 	u64 most = 0;
 
 	for (u32 nid = 0; nid < nr_nodes(); nid++)
-		most = max(most, both(ng->faults, NUMA_CPU, (s32)nid));
+		most = max(most, group_both(ng, NUMA_CPU, (s32)nid));
 	return most;
 }
 
-static bool numa_is_active_node(const struct numa_group *ng, s32 nid)
+static bool numa_is_active_node(struct numa_group *ng, s32 nid)
 {
-	return both(ng->faults, NUMA_CPU, nid) * ACTIVE_NODE_FRACTION > max_faults_cpu(ng);
+	return group_both(ng, NUMA_CPU, nid) * ACTIVE_NODE_FRACTION > max_faults_cpu(ng);
 }
 
 /* ---- which pages move ---- */
@@ -261,11 +279,11 @@ static bool group_wants(struct numa_group *ng, s32 src, s32 dst)
 	bool ret;
 
 	spin_lock(&ng->lock);
-	cpu_src = both(ng->faults, NUMA_CPU, src);
-	cpu_dst = both(ng->faults, NUMA_CPU, dst);
+	cpu_src = group_both(ng, NUMA_CPU, src);
+	cpu_dst = group_both(ng, NUMA_CPU, dst);
 	ret = cpu_dst > cpu_src * ACTIVE_NODE_FRACTION ||
-	      cpu_dst * both(ng->faults, NUMA_MEM, src) * 3 >
-	      cpu_src * both(ng->faults, NUMA_MEM, dst) * 4;
+	      cpu_dst * group_both(ng, NUMA_MEM, src) * 3 >
+	      cpu_src * group_both(ng, NUMA_MEM, dst) * 4;
 	spin_unlock(&ng->lock);
 	return ret;
 }
@@ -492,8 +510,8 @@ static void fold_node(struct task_numa *tn, struct numa_group *ng, s32 nid, u64 
 		*mem += diff;
 		*cpu += cpu_diff;
 		if (ng) {
-			ng->faults[NUMA_MEM][nid][priv] += diff;
-			ng->faults[NUMA_CPU][nid][priv] += cpu_diff;
+			group_faults(ng, NUMA_MEM, nid)[priv] += diff;
+			group_faults(ng, NUMA_CPU, nid)[priv] += cpu_diff;
 		}
 	}
 }
@@ -515,13 +533,15 @@ static void task_numa_placement(struct task_struct *p, struct task_numa *tn)
 		u64 faults;
 
 		fold_node(tn, ng, (s32)nid, total, types);
-		faults = both(ng ? ng->faults : tn->faults, NUMA_MEM, (s32)nid);
+		faults = ng ? group_both(ng, NUMA_MEM, (s32)nid) :
+			      both(tn->faults, NUMA_MEM, (s32)nid);
 		if (faults > most) {
 			most = faults;
 			best = (s32)nid;
 		}
 	}
 	if (ng) {
+		lockdep_assert_held(&ng->lock);
 		ng->active_nodes = 0;
 		for (u32 nid = 0; nid < nr_nodes(); nid++)
 			ng->active_nodes += numa_is_active_node(ng, (s32)nid);
@@ -540,6 +560,7 @@ static bool local_enough(struct numa_group *ng, s32 cpu_node, s32 mem_node)
 	bool ret;
 
 	spin_lock(&ng->lock);
+	lockdep_assert_held(&ng->lock);
 	ret = ng->active_nodes > 1 && numa_is_active_node(ng, cpu_node) &&
 	      numa_is_active_node(ng, mem_node);
 	spin_unlock(&ng->lock);
