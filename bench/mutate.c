@@ -3,7 +3,7 @@
  * Mutation of our own core: leave out each fence, invalidation, lock, interrupt
  * section, IPI and atomic of core/ in turn, and see whether a scenario notices.
  *
- *	mutate [-b SECONDS] [-j JOBS] [-s NAME]... [-H FILE] [-o FILE] [-nv] [SITE...]
+ *	mutate [-b SECONDS] [-j JOBS] [-s NAME]... [-k TEXT] [-H FILE] [-o FILE] [-nv] [SITE...]
  *
  * Every scenario of scenarios/ that expects `pass` is a case, once per architecture and
  * set of knobs. A site counts as caught if any case ends in a violation without it on any
@@ -18,6 +18,7 @@
  *
  *	-b	seconds for a mutant that nothing catches; the last stage shares them out
  *	-s	only scenarios of that name; SITE ("mmu_gather.c:120"): only those sites
+ *	-k	only sites in whose line of the report TEXT occurs ("core/numa.c", "irq")
  *	-H	a file that remembers by which case each site was caught: that one is tried
  *		first. It saves time and decides nothing: what was caught is caught anew
  *	-o	write the report there as well, as markdown
@@ -110,7 +111,7 @@ struct mutant {
 static double budget_s = 40;
 static u32 jobs = 2;
 static bool verbose, only_reach;
-static const char *hints_path, *report_path;
+static const char *hints_path, *report_path, *site_part;
 static const char *scenario_names[MAX_NAMES];
 static u32 nr_scenario_names;
 
@@ -726,8 +727,11 @@ static int summary(void)
 /* "mmu_gather.c:120", as the end of a site's place. */
 static bool wanted(const struct source_site *s, char **names, int n)
 {
-	char place[120];
+	char place[120], text[250];
 
+	site_text(s, text, sizeof(text));
+	if (site_part && !strstr(text, site_part))
+		return false;
 	snprintf(place, sizeof(place), "/%s:%u", s->file, s->line);
 	for (int i = 0; i < n; i++) {
 		size_t len = strlen(place), want = strlen(names[i]);
@@ -789,7 +793,7 @@ static int mutate(const char *tree, char **names, int nr_names)
 	}
 	hints_read();
 	run_all(nr_mutants, run_mutant, 2 * budget_s + 60, mutant_ended);
-	if (!nr_names && !nr_scenario_names)
+	if (!nr_names && !nr_scenario_names && !site_part)
 		hints_write();
 	return summary();
 }
@@ -799,7 +803,7 @@ int main(int argc, char **argv)
 	const char *src = getenv("SRC");
 	int c;
 
-	while ((c = getopt(argc, argv, "b:j:s:H:o:nv")) != -1) {
+	while ((c = getopt(argc, argv, "b:j:s:k:H:o:nv")) != -1) {
 		switch (c) {
 		case 'b':
 			budget_s = atof(optarg);
@@ -811,6 +815,9 @@ int main(int argc, char **argv)
 			if (nr_scenario_names == MAX_NAMES)
 				die("mutate: too many -s");
 			scenario_names[nr_scenario_names++] = optarg;
+			break;
+		case 'k':
+			site_part = optarg;
 			break;
 		case 'H':
 			hints_path = optarg;
