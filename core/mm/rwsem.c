@@ -118,9 +118,15 @@ static u32 osq_wait_next(struct rw_semaphore *sem, struct osq_node *node,
 		u32 next;
 
 		/* Still the last: whoever comes now finds prev. */
-		if (tail == self &&
-		    cmpxchg_acquire(&sem->osq.tail, (u64)self, (u64)prev) == self)
-			return 0;
+		if (tail == self) {
+			tail = cmpxchg_acquire(&sem->osq.tail, (u64)self, (u64)prev);
+			if (tail == self)
+				return 0;
+			/*
+			 * Below, wait for a change of what was found now, not of self: who
+			 * came after us may give up meanwhile, and the tail be self again.
+			 */
+		}
 		/*
 		 * Take the link away: the next, giving up at this moment, would
 		 * in its step A take us for its stable predecessor.
