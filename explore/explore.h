@@ -89,6 +89,7 @@ struct xprogram {
 	u32 nr_cpus;
 	u32 nr_frames;			/* of memory; 0: a small default */
 	u32 nr_nodes;			/* CPUs and frames in equal parts; 0: one */
+	u32 nr_resched;			/* times that need_resched() may be true, of a thread */
 	u32 page_shift;
 	/* The core, or NULL for a model that uses the bare seam. */
 	const struct core_module *core;
@@ -234,6 +235,7 @@ enum xchoice_kind {
 	XCHOICE_TRANSLATION,	/* which entry a TLB gives; 0 = the current table */
 	XCHOICE_ALLOC,		/* 0 = it works, 1 = it fails */
 	XCHOICE_UPDATE,		/* 1 = hardware has marked the entry used by now */
+	XCHOICE_RESCHED,	/* 1 = the thread is to be preempted */
 	XCHOICE_NR,
 };
 

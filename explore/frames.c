@@ -8,7 +8,8 @@
  * the next one used. Frames of no pool are shared.
  * Blocks of more than one frame come from the shared part.
  *
- * Nodes are equal parts of the frames, by number. A pool has frames of its CPU's node, and is
+ * Nodes are equal parts of the first 2 MiB, by number; of the others each has one in turn, so
+ * that small pages of one leave room for huge ones of another. A pool has frames of its CPU's node, and is
  * asked for no others. What a node has none of in the shared part comes from anywhere.
  */
 #include "world.h"
@@ -20,7 +21,11 @@ u32 xcpu_node(const struct xworld *w, u32 cpu)
 
 static u32 node_of(const struct xworld *w, u32 pfn)
 {
-	return pfn * w->nr_nodes / w->nr_frames;
+	u32 block = 1U << (21 - w->page_shift);
+
+	if (pfn >= block)
+		return (pfn / block - 1) % w->nr_nodes;
+	return pfn * w->nr_nodes / (w->nr_frames < block ? w->nr_frames : block);
 }
 
 u32 xframe_node(u64 pfn)

@@ -645,10 +645,21 @@ static void thread_exit(void)
 	__builtin_unreachable();
 }
 
-/* A switch needs more than one runnable thread; and nobody asks for one here. */
+/*
+ * The tick may have come and found that another thread's turn is due, who may be gone when this
+ * one gives way. Each thread by itself: who is told it first makes no difference to others.
+ */
 static bool need_resched(void)
 {
-	return false;
+	struct xstack *s = xstack();
+	struct xworld *w = s->w;
+
+	if (w->booting || w->a->phase != XPHASE_RUN || s->t->nr_resched >= w->prog.nr_resched ||
+	    !xchoose(w, XCHOICE_RESCHED, 2))
+		return false;
+	s->t->nr_resched++;
+	xev_t(w, s->t, NULL, "is to be preempted");
+	return true;
 }
 
 static void cond_resched(const struct mach_site *site)

@@ -414,6 +414,7 @@ struct xthr {
 	u8 need;		/* enum xneed: of its store buffer, to move */
 	u8 in_op;		/* op + 1 */
 	u8 fork_slot;		/* of the thread that it is creating, + 1 */
+	u8 nr_resched;		/* times that need_resched() was true */
 	u16 op_start_step;
 	u32 op_time;		/* of the last xop_begin() */
 	u64 results;		/* hash of what it has read */

@@ -123,6 +123,20 @@ static void parse_nodes(struct parser *p, const struct token *key)
 		p->sc->nr_cpus = t.number;
 }
 
+static void parse_resched(struct parser *p, const struct token *key)
+{
+	struct token t = parser_peek(p);
+
+	(void)key;
+	if (t.kind != TOK_NUMBER || t.number > SC_MAX_RESCHED) {
+		parser_fail(p, t.pos, "expected a number of preemptions from 0 to %d",
+			    SC_MAX_RESCHED);
+		return;
+	}
+	parser_next(p);
+	p->sc->nr_resched = t.number;
+}
+
 static void parse_init(struct parser *p, const struct token *key)
 {
 	for (u32 i = 0; i < p->sc->nr_threads; i++)
@@ -289,6 +303,7 @@ static const struct {
 	{ "features", parse_features },
 	{ "cpus", parse_cpus },
 	{ "nodes", parse_nodes },
+	{ "resched", parse_resched },
 	{ "frames", parse_frames },
 	{ "init", parse_init },
 	{ "final", parse_final },

@@ -516,7 +516,8 @@ struct sc_program *scenario_program(const struct scenario *sc, enum xarch arch,
 		.final = sc->final.nr_ops ? run_final : NULL, .arg = p,
 		.nr_threads = sc->nr_threads, .op_text = op_text,
 		.nr_frames = sc->nr_frames ? sc->nr_frames : frames_needed(sc, arch),
-		.nr_nodes = sc->nr_numa_nodes, .check_leaks = true,
+		.nr_nodes = sc->nr_numa_nodes, .nr_resched = sc->nr_resched,
+		.check_leaks = true,
 	};
 	set_threads(p);
 	if (set_features(p, core, knobs))

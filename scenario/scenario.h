@@ -23,6 +23,7 @@
 #define SC_NAME_SIZE 64
 #define SC_MIN_FRAMES 16
 #define SC_MAX_FRAMES 1536
+#define SC_MAX_RESCHED 8
 #define SC_MAX_BYTES (256 * 1024)
 
 #define SC_ARCHS (1U << XARCH_X86 | 1U << XARCH_ARM64 | 1U << XARCH_POWERPC)
@@ -153,6 +154,7 @@ struct scenario {
 	u32 nr_cpus;
 	u32 nr_frames;			/* 0: what it needs */
 	u32 nr_numa_nodes;		/* 0: one */
+	u32 nr_resched;			/* times that need_resched() may be true, of a thread */
 	struct sc_thread init, final;
 	u32 nr_threads;
 	struct sc_thread thread[XMAX_THREADS];

@@ -386,10 +386,11 @@ static void test_program_facts(void **state)
 	const struct xprogram *x;
 
 	(void)state;
-	begin("cpus: 3\nnodes: 2\n" INIT "cpu1: load(A)\ncpu0: load(A); load(A)\n");
+	begin("cpus: 3\nnodes: 2\nresched: 1\n" INIT "cpu1: load(A)\ncpu0: load(A); load(A)\n");
 	x = sc_xprogram(program);
 	assert_int_equal(x->nr_cpus, 3);
 	assert_int_equal(x->nr_nodes, 2);
+	assert_int_equal(x->nr_resched, 1);
 	assert_int_equal(x->nr_threads, 2);
 	assert_int_equal(x->thread[0].cpu, 1);
 	assert_int_equal(x->thread[1].nr_ops, 2);
