@@ -3,7 +3,8 @@
  * Mutation of our own core: leave out each fence, invalidation, lock, interrupt
  * section, IPI and atomic of core/ in turn, and see whether a scenario notices.
  *
- *	mutate [-b SECONDS] [-j JOBS] [-s NAME]... [-k TEXT] [-H FILE] [-o FILE] [-nv] [SITE...]
+ *	mutate [-b SECONDS] [-j JOBS] [-s NAME]... [-k TEXT] [-H FILE]... [-o FILE] [-nv]
+ *	       [SITE...]
  *
  * Every scenario of scenarios/ that expects `pass` is a case, once per architecture and
  * set of knobs. A site counts as caught if any case ends in a violation without it on any
@@ -20,7 +21,8 @@
  *	-s	only scenarios of that name; SITE ("mmu_gather.c:120"): only those sites
  *	-k	only sites in whose line of the report TEXT occurs ("core/numa.c", "irq")
  *	-H	a file that remembers by which case each site was caught: that one is tried
- *		first. It saves time and decides nothing: what was caught is caught anew
+ *		first. It saves time and decides nothing: what was caught is caught anew.
+ *		Of several the last one is written, after a run of everything
  *	-o	write the report there as well, as markdown
  *	-n	stop after the first part: which sites are reached?
  *
@@ -111,7 +113,8 @@ struct mutant {
 static double budget_s = 40;
 static u32 jobs = 2;
 static bool verbose, only_reach;
-static const char *hints_path, *report_path, *site_part;
+static const char *hints_path[4], *report_path, *site_part;
+static u32 nr_hints_paths;
 static const char *scenario_names[MAX_NAMES];
 static u32 nr_scenario_names;
 
@@ -581,10 +584,10 @@ static s32 case_find(const char *name, const char *arch, u32 nr_expect)
 }
 
 /* FILE FUNCTION KIND NTH SCENARIO ARCH EXPECTATION; what fits nothing is passed over. */
-static void hints_read(void)
+static void hints_read(const char *path)
 {
 	char file[80], func[80], kind[20], name[80], arch[20];
-	FILE *f = hints_path ? fopen(hints_path, "r") : NULL;
+	FILE *f = fopen(path, "r");
 	u32 nth, nr;
 
 	while (f && fscanf(f, "%79s %79s %19s %u %79s %19s %u", file, func, kind, &nth, name,
@@ -603,7 +606,7 @@ static void hints_read(void)
 /* Only after a run of everything: others would forget the rest. */
 static void hints_write(void)
 {
-	FILE *f = hints_path ? fopen(hints_path, "w") : NULL;
+	FILE *f = nr_hints_paths ? fopen(hints_path[nr_hints_paths - 1], "w") : NULL;
 
 	for (u32 i = 0; f && i < nr_mutants; i++) {
 		const struct source_site *s = mutants[i].site;
@@ -791,7 +794,8 @@ static int mutate(const char *tree, char **names, int nr_names)
 			mutants[i].fate = mutants[i].nr_reach ? FATE_MISSED : FATE_UNREACHED;
 		return summary();
 	}
-	hints_read();
+	for (u32 i = 0; i < nr_hints_paths; i++)
+		hints_read(hints_path[i]);
 	run_all(nr_mutants, run_mutant, 2 * budget_s + 60, mutant_ended);
 	if (!nr_names && !nr_scenario_names && !site_part)
 		hints_write();
@@ -820,7 +824,9 @@ int main(int argc, char **argv)
 			site_part = optarg;
 			break;
 		case 'H':
-			hints_path = optarg;
+			if (nr_hints_paths == sizeof(hints_path) / sizeof(*hints_path))
+				die("mutate: too many -H");
+			hints_path[nr_hints_paths++] = optarg;
 			break;
 		case 'o':
 			report_path = optarg;

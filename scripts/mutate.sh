@@ -9,5 +9,6 @@ build=$(realpath "$1")
 shift
 SRC=$(realpath "$(dirname "$0")/..")
 export SRC TLBLAB_CORES="$build"
-[ $# -gt 0 ] || set -- -j "$(nproc)" -H "$build/mutate.hints" -o "$SRC/docs/mutation.md"
+[ $# -gt 0 ] || set -- -j "$(nproc)" -H "$SRC/tests/mutate/hints.txt" \
+	-H "$build/mutate.hints" -o "$SRC/docs/mutation.md"
 exec "$build/bench/mutate" "$@"
