@@ -405,6 +405,7 @@ void xkfree(void *p, size_t size, const struct mach_site *site)
 	xstep_begin(t, site, MACH_SITE_MEM);
 	xstep_heap(w, &t->step, xoff(w, p), true);
 	xpark(w, t, XWHY_STEP);
+	w->heap_freed[(xoff(w, p) - XHEAP_AT) >> 6] = w->execution;
 	if (a->nr_kfreed == XMAX_KFREED)
 		return;
 	a->kfreed[a->nr_kfreed].off = xoff(w, p);

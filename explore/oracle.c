@@ -340,17 +340,51 @@ static bool is_borrowed(const struct xworld *w, u32 frame)
 	return false;
 }
 
+/* Objects of [from, to) of the heap that are there still; *last: of one of them. */
+static u32 live_objects(const struct xworld *w, u64 from, u64 to, const struct mach_site **last)
+{
+	u32 n = 0;
+
+	for (u64 i = (from - XHEAP_AT) >> 6; i < (to - XHEAP_AT) >> 6; i++) {
+		if (w->heap_obj[i] != i || w->heap_freed[i] == w->execution ||
+		    w->heap_freed[i] == 1)
+			continue;
+		*last = w->heap_site[i];
+		n++;
+	}
+	return n;
+}
+
+static void object_leaks(struct xworld *w, u32 borrowed)
+{
+	const struct mach_site *last = NULL;
+	u32 n = live_objects(w, w->heap_booted, w->a->heap_boot, &last);
+
+	for (u32 i = 0; i < w->nr_cpus; i++)
+		n += live_objects(w, XHEAP_AT + XHEAP_BOOT + i * XHEAP_CPU, w->a->cpu[i].heap,
+				  &last);
+	if (n > borrowed)
+		xviolate(w, XRULE_LEAK, "%u objects are never freed, the last one of %s()",
+			 n - borrowed, last->func);
+}
+
 void xoracle_leaks(struct xworld *w)
 {
+	u32 borrowed = 0;
+
 	for (u32 i = 1; i < w->nr_frames; i++) {
 		const struct xframe *f = &w->a->frame[i];
 
-		if (f->used && !f->boot && !(f->table && is_borrowed(w, i))) {
+		if (!f->used || f->boot)
+			continue;
+		if (!f->table || !is_borrowed(w, i)) {
 			xviolate(w, XRULE_LEAK, "frame %u%s is never freed", i,
 				 f->table ? " (a table)" : "");
 			return;
 		}
+		borrowed++;
 	}
+	object_leaks(w, borrowed);
 }
 
 /* ---- what programs call ---- */

@@ -58,7 +58,8 @@
  *	  buffered store to one becomes visible. The freeing CPU's own may: what the
  *	  object is next comes after it.
  * LEAK, DOUBLE-FREE
- *	after final, if asked for; at each free.
+ *	after final, if asked for, of frames and of objects; at each free, of frames. A CPU
+ *	  that is lazy keeps the root that it has loaded, and one object, the mm.
  * DEADLOCK
  *	no agent can move and a thread has not ended; also at block() and at
  *	  awaited IPIs: a spinlock is held, or interrupts are off.

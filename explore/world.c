@@ -484,6 +484,8 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 		why = map_arena(w);
 	if (!why) {
 		boot(w);
+		w->heap_booted = w->a->heap_boot;
+		w->execution = 1;
 		w->skip = program->skip;
 		if (!result.detail[0])
 			run_init(w);
@@ -576,6 +578,7 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 		struct xevent *events, u32 *nr_events)
 {
 	*result = (struct xresult){ .outcome = XOUT_PASS };
+	w->execution++;
 	xworld_reset(w);
 	w->result = result;
 	w->chooser = chooser;

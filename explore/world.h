@@ -546,6 +546,10 @@ struct xworld {
 	 */
 	u16 heap_obj[XHEAP_UNITS];
 	const struct mach_site *heap_site[XHEAP_UNITS];
+	/* At an object's beginning: the last execution that freed it (1: init). */
+	u32 heap_freed[XHEAP_UNITS];
+	u32 execution;			/* from 2 */
+	u64 heap_booted;		/* where init's objects begin */
 
 	const struct mach_site *sites[XMAX_SITES];
 	u32 nr_sites;

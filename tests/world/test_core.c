@@ -239,6 +239,31 @@ static bool stale(enum xrule rule)
 	return rule == XRULE_STALE_READ || rule == XRULE_STALE_WRITE;
 }
 
+static void drops_object(void *arg)
+{
+	(void)arg;
+	mach_kfree(mach_kalloc(100, 0), 100);
+}
+
+static void keeps_object(void *arg)
+{
+	drops_object(arg);
+	(void)mach_kalloc(100, 0);
+}
+
+static void test_objects_leak(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		assert_int_equal(explore(archs[i], NULL, NULL, drops_object, load_b, 20),
+				 XRULE_NONE);
+		assert_int_equal(explore(archs[i], NULL, NULL, keeps_object, load_b, 1),
+				 XRULE_LEAK);
+		assert_int_equal(explore(archs[i], NULL, NULL, load_b, keeps_object, 1),
+				 XRULE_LEAK);
+	}
+}
+
 /* Zapping without the page-table lock, beside a fault that takes it. */
 static void test_unlocked(void **state)
 {
@@ -358,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_are_clean),
 		cmocka_unit_test(test_nested_gathers),
+		cmocka_unit_test(test_objects_leak),
 		cmocka_unit_test(test_unlocked),
 		cmocka_unit_test(test_freed_tables),
 		cmocka_unit_test(test_reset_is_exact),
