@@ -232,6 +232,9 @@ static void forget_history(struct xworld *w)
 	a->nr_words = a->nr_msgs = a->nr_tlbi = a->nr_promises = 0;
 	a->nr_kept = a->nr_copies = a->nr_kfreed = 0;
 	memset(a->hash, 0, sizeof(a->hash));
+	/* Callbacks that init left: what came before them is visible to all. */
+	for (u32 i = 0; i < a->nr_rcu; i++)
+		a->rcu[i].view = 0;
 	for (u32 i = 0; i < w->nr_frames; i++) {
 		a->frame[i].words = XNIL;
 		a->frame[i].born = a->frame[i].died = 0;
@@ -255,6 +258,7 @@ static void forget_history(struct xworld *w)
 		struct xcpu *c = &a->cpu[i];
 
 		memset(&c->v, 0, sizeof(c->v));
+		c->rcu_view = 0;
 		c->nr_log = 0;
 		if (c->loaded)
 			xmmu_log(w, i, &(struct xlog){
