@@ -41,6 +41,7 @@
 	X(mm_mremap_rmap_lock)                                                  \
 	X(rmap_unmap_flush)                                                     \
 	X(mm_tlb_flush_batched)                                                 \
+	X(mm_tlb_flush_batched_large)                                           \
 	X(vmscan_free_batch)                                                    \
 	X(mm_pageout_young)                                                     \
 	X(numa_balancing)                                                       \

@@ -232,13 +232,15 @@ KNOB_ENUM(mm_tlb_flush_batched, "mm.tlb_flush_batched", KNOB_POLICY, FLUSH_BATCH
 	  "how others learn of deferred flushes: not, by a flag, or by two counters",
 	  "3ea277194daa (4.13), 5ee2fa2f0636 (5.18)", "off", "flag", "counters");
 
+KNOB_INT(mm_tlb_flush_batched_large, "mm.tlb_flush_batched_large", KNOB_POLICY, 16383, 1, 16383,
+	 "deferred flushes that are counted before the count begins anew",
+	 "TLB_FLUSH_BATCH_PENDING_LARGE, 5ee2fa2f0636 (5.18)");
+
 #if ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH
 
 /* Two counters in one word: pending in 14:0, flushed in 30:16. */
 #define TLB_FLUSH_BATCH_FLUSHED_SHIFT	16
 #define TLB_FLUSH_BATCH_PENDING_MASK	((1 << (TLB_FLUSH_BATCH_FLUSHED_SHIFT - 1)) - 1)
-/* From here on the count starts again, long before it runs into the other. */
-#define TLB_FLUSH_BATCH_PENDING_LARGE	(TLB_FLUSH_BATCH_PENDING_MASK / 2)
 
 static bool should_defer_flush(struct mm_struct *mm, u32 flags)
 {
@@ -250,7 +252,8 @@ static void count_pending(struct mm_struct *mm)
 {
 	s32 batch = atomic_read(&mm->tlb_flush_batched), seen;
 
-	while ((batch & TLB_FLUSH_BATCH_PENDING_MASK) > TLB_FLUSH_BATCH_PENDING_LARGE) {
+	/* Long before it runs into the other counter. */
+	while ((batch & TLB_FLUSH_BATCH_PENDING_MASK) > knob(mm_tlb_flush_batched_large)) {
 		/* One pending, none flushed. */
 		seen = cmpxchg(&mm->tlb_flush_batched.counter, batch, 1);
 		if (seen == batch)
