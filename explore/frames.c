@@ -9,8 +9,9 @@
  * Blocks of more than one frame come from the shared part.
  *
  * Nodes are equal parts of the first 2 MiB, by number; of the others each has one in turn, so
- * that small pages of one leave room for huge ones of another. A pool has frames of its CPU's node, and is
- * asked for no others. What a node has none of in the shared part comes from anywhere.
+ * that small pages of one leave room for huge ones of another. A pool has frames of its CPU's
+ * node, and is asked for no others. What a node has none of in the shared part comes from
+ * anywhere.
  */
 #include "world.h"
 
