@@ -12,6 +12,9 @@
  *	refusal		before hardware refuses an access it reads the entry again: no
  *			stale entry faults
  *	walks		a ptesync orders later walks after what it waited for
+ *	issue		tlbie and tlbiel come after a ptesync and after nothing else (6.10, page
+ *			table updates): they may leave what was overwritten since this CPU's
+ *			last one, whatever other barriers and branches lie between
  *
  * The root comes from the process table when a PID is loaded and is not cached
  * beyond that. Not modelled: the ERAT as a level of its own (slbia does nothing),
@@ -137,9 +140,8 @@ static void miss_erats(struct xworld *w, u32 cpu)
 
 static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool local)
 {
-	const struct xviews *v = &xcpu_of(w, t)->v;
 	struct xtlbi k = {
-		.t = v->b_tlbi > v->ctrl ? v->b_tlbi : v->ctrl, .at = xnow_odd(w),
+		.t = xcpu_of(w, t)->v.dsb, .at = xnow_odd(w),
 		.ctx = RB_IS(rb) == 3 ? XCTX_ANY : (u32)(rs >> 32), .cpu = t->cpu,
 		.local = local, .tlb = RIC(c) != 1, .walk = RIC(c) != 0, .height = -1,
 		.last = ~0ULL, .classes = { ~0ULL, ~0ULL },

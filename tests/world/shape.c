@@ -22,8 +22,13 @@ u64 *shape_entry(u64 frame, u32 index)
 	return (u64 *)(void *)(env->phys_base + (frame << env->page_shift)) + index;
 }
 
+#define PPC_V (1ULL << 63)
+#define PPC_LEAF (1ULL << 62)
+
 u64 shape_table_entry(u64 frame)
 {
+	if (shape_arch == XARCH_POWERPC)
+		return PPC_V | frame << 12 | 9;
 	return frame << 12 | (shape_arch == XARCH_X86 ? 0x67 : 0x3);
 }
 
@@ -31,6 +36,8 @@ u64 shape_page_entry(u64 frame, bool write)
 {
 	if (shape_arch == XARCH_X86)
 		return frame << 12 | 0x65 | (write ? 2 : 0);
+	if (shape_arch == XARCH_POWERPC)
+		return PPC_V | PPC_LEAF | frame << 12 | 0x184 | (write ? 2 : 0);
 	return frame << 12 | 0xf43 | (write ? 0 : 0x80);
 }
 
@@ -67,13 +74,18 @@ u64 shape_load(u64 va)
 	return mach_env()->ops->user_access(va, false, &val) ? 9 : val;
 }
 
-static u64 frame(bool table)
+static u64 frames(u32 order, bool table)
 {
-	u64 pfn = mach_alloc_frames(0, MACH_NODE_LOCAL,
+	u64 pfn = mach_alloc_frames(order, MACH_NODE_LOCAL,
 				    MACH_GFP_ZERO | (table ? MACH_GFP_TABLE : 0));
 
 	assert(pfn != MACH_NO_FRAME);
 	return pfn;
+}
+
+static u64 frame(bool table)
+{
+	return frames(0, table);
 }
 
 static void load_root(void *info)
@@ -81,6 +93,8 @@ static void load_root(void *info)
 	(void)info;
 	if (shape_arch == XARCH_X86)
 		mach_x86_write_cr3(v->pgd << 12 | 1);
+	else if (shape_arch == XARCH_POWERPC)
+		mach_ppc_write_pid(1);
 	else
 		mach_arm64_write_ttbr0(v->pgd << 12 | 1ULL << 48);
 }
@@ -94,11 +108,28 @@ static u64 first_entry(void)
 	return shape->not_accessed ? shape_mkold(entry) : entry;
 }
 
+void shape_set_root(u32 pid, u64 root)
+{
+	mach_store(shape_entry(v->prtb, pid * 2), root << 12 | 13, MACH_RELAXED);
+}
+
+/* The root has 64 KiB; the process table is one of 256 entries. */
+static void make_process_table(void)
+{
+	v->pgd = frames(4, true);
+	v->prtb = frame(true);
+	shape_set_root(1, v->pgd);
+	(void)mach_insn(MACH_PPC_PRTB, v->prtb << 12, 0, 0);
+}
+
 static void make_tables(void)
 {
 	u64 all = ~0ULL;
 
-	v->pgd = frame(true);
+	if (shape_arch == XARCH_POWERPC)
+		make_process_table();
+	else
+		v->pgd = frame(true);
 	v->pud = frame(true);
 	v->pmd = frame(true);
 	v->pte = frame(true);

@@ -17,6 +17,7 @@
 struct shape_vars {
 	u64 r[SHAPE_RS];
 	u64 pgd, pud, pmd, pte, pte2, old, new;	/* frames */
+	u64 prtb;		/* POWER: the process table's */
 	u32 counter;
 	struct mach_lock a, b;
 	struct rcu_head rcu;
@@ -55,6 +56,8 @@ bool shape_saw(const struct seen *seen, u32 out);
 u64 *shape_entry(u64 frame, u32 index);
 u64 shape_table_entry(u64 frame);
 u64 shape_page_entry(u64 frame, bool write);
+/* POWER: in the process table. PID 1 is loaded, and has v->pgd. */
+void shape_set_root(u32 pid, u64 root);
 /* Has hardware, or who made it, set these in an entry? */
 bool shape_dirty(u64 entry);
 bool shape_accessed(u64 entry);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * POWER's tlbie, tlbiel and what belongs to them: as test_mmu.c.
+ */
+#include "shape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#define PID 1ULL
+#define UNMAP mach_store(shape_entry(v->pte, 1), 0ULL, MACH_RELAXED)
+#define FENCE(kind) mach_fence(MACH_##kind)
+#define PTESYNC FENCE(PTESYNC)
+#define TLBIE mach_ppc_tlbie(SHAPE_VA, PID << 32, 0, 1, 1)
+#define COMPLETE do { FENCE(EIEIO); FENCE(TLBSYNC); PTESYNC; } while (0)
+#define SAY mach_store(shape_y, 1, MACH_RELEASE)
+
+static void use(void)
+{
+	v->r[0] = mach_load(shape_y, MACH_ACQUIRE);
+	v->r[1] = shape_load(SHAPE_VA);
+}
+
+static bool sees(void (*kernel)(void), u32 out)
+{
+	struct shape s = {
+		.arch = XARCH_POWERPC, .tables = true, .bound = 3, .thread = { kernel, use },
+	};
+	struct seen seen;
+
+	shape_run(&s, &seen);
+	assert_int_equal(seen.rule, XRULE_NONE);
+	return shape_saw(&seen, out);
+}
+
+/* ---- tlbie; r[0] the flag, r[1] 1 the old page, 9 a fault ---- */
+
+static void unmap(void) { UNMAP; PTESYNC; TLBIE; COMPLETE; SAY; }
+static void no_tlbie(void) { UNMAP; PTESYNC; COMPLETE; SAY; }
+static void no_eieio(void) { UNMAP; PTESYNC; TLBIE; FENCE(TLBSYNC); PTESYNC; SAY; }
+static void no_tlbsync(void) { UNMAP; PTESYNC; TLBIE; FENCE(EIEIO); PTESYNC; SAY; }
+static void no_last_ptesync(void) { UNMAP; PTESYNC; TLBIE; FENCE(EIEIO); FENCE(TLBSYNC); SAY; }
+/* Nothing but a ptesync is before a tlbie: no other barrier, no branch. */
+static void no_ptesync(void) { UNMAP; TLBIE; COMPLETE; SAY; }
+static void hwsync(void) { UNMAP; FENCE(HWSYNC); TLBIE; COMPLETE; SAY; }
+static void hwsync_isync(void)
+{
+	UNMAP;
+	FENCE(HWSYNC);
+	if (mach_load(shape_entry(v->pte, 1), MACH_RELAXED))
+		return;
+	FENCE(ISYNC);
+	TLBIE;
+	COMPLETE;
+	SAY;
+}
+
+static void test_tlbie(void **state)
+{
+	(void)state;
+	assert_true(sees(unmap, 91));
+	assert_true(sees(unmap, 10));
+	assert_false(sees(unmap, 11));
+	assert_true(sees(no_tlbie, 11));
+	assert_true(sees(no_eieio, 11));
+	assert_true(sees(no_tlbsync, 11));
+	assert_true(sees(no_last_ptesync, 11));
+	assert_true(sees(no_ptesync, 11));
+	assert_true(sees(hwsync, 11));
+	assert_true(sees(hwsync_isync, 11));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tlbie),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
