@@ -136,6 +136,8 @@ static bool survives(const struct xworld *w, const struct xtlbi *k, const struct
 	/* POWER9: from the ERAT, which holds whole translations, and longer than any view. */
 	if (use->leaf && (k->missed >> use->cpu & 1) && !k->erat)
 		return true;
+	if (use->leaf && k->spares_erat && k->cpu == use->cpu)
+		return true;
 	if (rv >= k->d && xlaw(w, XLAW_TLBI_WALK))
 		return false;
 	if (k->cpu == use->cpu && xlaw(w, XLAW_OWN_ACCESS))
@@ -196,7 +198,7 @@ static bool root_survives(const struct xworld *w, const struct xuse *use,
 	left = root_left(w, use);
 	for (u32 i = 0; i < w->a->nr_tlbi; i++)
 		if (applies(w, &w->a->tlbi[i], use, path, path->n - 1) && w->a->tlbi[i].tlb &&
-		    w->a->tlbi[i].d >= left)
+		    !w->a->tlbi[i].spares_erat && w->a->tlbi[i].d >= left)
 			return false;
 	return true;
 }

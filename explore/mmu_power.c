@@ -15,10 +15,13 @@
  *	issue		tlbie and tlbiel come after a ptesync and after nothing else (6.10, page
  *			table updates): they may leave what was overwritten since this CPU's
  *			last one, whatever other barriers and branches lie between
+ *	ERAT		the first-level TLB, of leaves. A tlbiel by address drops what it
+ *			names there; one by PID may leave it, to a slbia after its
+ *			completion (Linux: "Explicitly flush ERAT with local LPID
+ *			invalidation", of all that go by congruence classes)
  *
  * The root comes from the process table when a PID is loaded and is not cached
- * beyond that. Not modelled: the ERAT as a level of its own (slbia does nothing),
- * nest MMUs, H_RPT_INVALIDATE.
+ * beyond that. Not modelled: nest MMUs, H_RPT_INVALIDATE.
  *
  * Errata of POWER9, by what the fixes say (Linux 047e6575aec7, a5d4b5891c2f); the CPUs here
  * are threads of one core:
@@ -144,7 +147,8 @@ static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool l
 		.t = xcpu_of(w, t)->v.dsb, .at = xnow_odd(w),
 		.ctx = RB_IS(rb) == 3 ? XCTX_ANY : (u32)(rs >> 32), .cpu = t->cpu,
 		.local = local, .tlb = RIC(c) != 1, .walk = RIC(c) != 0, .height = -1,
-		.last = ~0ULL, .classes = { ~0ULL, ~0ULL },
+		.spares_erat = local && RB_IS(rb), .last = ~0ULL,
+		.classes = { ~0ULL, ~0ULL },
 	};
 
 	if (!RB_IS(rb)) {
@@ -176,6 +180,22 @@ static void tlbi(struct xworld *w, struct xthr *t, u64 rb, u64 rs, u32 c, bool l
 		xtlbi_add(w, &k);
 }
 
+/* What complete tlbiels of this CPU have left in its ERAT goes. */
+static void slbia(struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (w->a->tlbi[i].cpu == cpu && w->a->tlbi[i].d)
+			w->a->tlbi[i].spares_erat = 0;
+}
+
+static bool erat_left(const struct xworld *w, u32 cpu)
+{
+	for (u32 i = 0; i < w->a->nr_tlbi; i++)
+		if (w->a->tlbi[i].cpu == cpu && w->a->tlbi[i].spares_erat)
+			return true;
+	return false;
+}
+
 static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
 {
 	u64 at = w->a->prtb + 16ULL * pid, word;
@@ -204,6 +224,8 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 		break;
 	default:
 		XASSERT(op == MACH_PPC_SLBIA);
+		xev_t(w, t, t->step.site, "slbia");
+		slbia(w, t->cpu);
 	}
 }
 
@@ -212,6 +234,10 @@ static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
 	/* A tlbie does nothing before its ptesync, but for the erratum. */
 	bool erat_bug = w->features & XFEAT_ERAT_BUG;
 
+	if (op == MACH_PPC_SLBIA && erat_left(w, cpu)) {
+		xstep_add(s, XOBJ_TLB, cpu, true);
+		return true;
+	}
 	if (op != MACH_PPC_PID && !(op == MACH_PPC_TLBIE && erat_bug))
 		return false;
 	if (erat_bug)

@@ -293,6 +293,7 @@ struct xtlbi {
 	u8 missed;		/* bit per CPU: its ERAT may keep what k drops */
 	u8 synced;		/* a ptesync came after it, */
 	u8 erat, again;		/* and then a tlbie of PID 0; one of its own PID */
+	u8 spares_erat;		/* POWER: this CPU's ERAT keeps the leaves that k drops */
 	u8 tlb, walk;		/* drops leaves; walk-cache entries */
 	s8 height;		/* hint: leaves of that height only; -1: all */
 	u64 start, last;	/* addresses */

@@ -73,10 +73,76 @@ static void test_tlbie(void **state)
 	assert_true(sees(hwsync_isync, 11));
 }
 
+/* ---- tlbiel, on the CPU that used the page; r[0] 1 or 9 as above ---- */
+
+#define IS_PID (1ULL << 10)
+
+static void tlbiel_pid(u64 first, u64 last)
+{
+	for (u64 set = first; set <= last; set++)
+		mach_ppc_tlbiel(IS_PID | set << 12, PID << 32, 0, 1, 1);
+}
+
+static void local(u64 first, u64 last, bool early, bool late)
+{
+	v->r[1] = shape_load(SHAPE_VA);
+	UNMAP;
+	PTESYNC;
+	tlbiel_pid(first, last);
+	if (early)
+		(void)mach_insn(MACH_PPC_SLBIA, 3, 0, 0);
+	PTESYNC;
+	if (late)
+		(void)mach_insn(MACH_PPC_SLBIA, 3, 0, 0);
+	FENCE(ISYNC);
+	v->r[0] = shape_load(SHAPE_VA);
+}
+
+/* The page's class is 1: its number modulo 128. */
+static void all_sets(void) { local(0, 127, false, true); }
+static void its_set(void) { local(1, 1, false, true); }
+static void other_sets(void) { local(2, 127, false, true); }
+static void no_slbia(void) { local(0, 127, false, false); }
+static void early_slbia(void) { local(0, 127, true, false); }
+
+static void by_address(void)
+{
+	v->r[1] = shape_load(SHAPE_VA);
+	UNMAP;
+	PTESYNC;
+	mach_ppc_tlbiel(SHAPE_VA, PID << 32, 0, 1, 1);
+	PTESYNC;
+	FENCE(ISYNC);
+	v->r[0] = shape_load(SHAPE_VA);
+}
+
+static bool keeps(void (*kernel)(void))
+{
+	struct shape s = { .arch = XARCH_POWERPC, .tables = true, .thread = { kernel } };
+	struct seen seen;
+
+	shape_run(&s, &seen);
+	assert_int_equal(seen.rule, XRULE_NONE);
+	assert_true(shape_saw(&seen, 19));
+	return shape_saw(&seen, 11);
+}
+
+static void test_tlbiel(void **state)
+{
+	(void)state;
+	assert_false(keeps(by_address));
+	assert_false(keeps(all_sets));
+	assert_false(keeps(its_set));
+	assert_true(keeps(other_sets));
+	assert_true(keeps(no_slbia));
+	assert_true(keeps(early_slbia));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tlbie),
+		cmocka_unit_test(test_tlbiel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
