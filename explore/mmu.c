@@ -155,6 +155,7 @@ void xmmu_load_root(struct xworld *w, u32 cpu, u64 pa, u32 ctx, bool flush)
 	c->loaded = 1;
 	xmmu_log(w, cpu, &(struct xlog){
 		.kind = XLOG_ROOT, .root = c->root, .root_gen = c->root_gen, .ctx = ctx,
+		.view = c->v.ctrl,
 	});
 	/* After it: nothing can be filled from the old root in between. */
 	if (flush)

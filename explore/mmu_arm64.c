@@ -12,6 +12,9 @@
  *	ASIDs	 an invalidation is for the ASID that it names. What was walked under a root
  *		 that is no longer loaded stays, under its ASID, until an
  *		 invalidation completes after the root was replaced.
+ *	roots	 nothing is cached that was overwritten before its root was loaded: a direct
+ *		 write of TTBR0 (POWER: of the PID) is not speculative, so it comes after
+ *		 the loads that branches before it depend on, and walks by it come later.
  *
  * With hafdbs, hardware sets AF and the dirty state with the access or later, and AF with
  * no access at all: update.c for C code, access.c for litmus tests. No user entry is global; contiguous hints are ignored.
@@ -126,6 +129,13 @@ static bool drops(const struct xworld *w, const struct xtlbi *k, const struct xu
 					     (!use->leaf || k->height == end->height)));
 }
 
+/* POWER: although k drops it. An ERAT holds whole translations. */
+static bool erat_keeps(const struct xtlbi *k, const struct xuse *use)
+{
+	return use->leaf && (((k->missed >> use->cpu & 1) && !k->erat) ||
+			     (k->spares_erat && k->cpu == use->cpu));
+}
+
 /* Rule 2 of the model for one invalidation. */
 static bool survives(const struct xworld *w, const struct xtlbi *k, const struct xuse *use,
 		     const struct xpath *path, u32 i, u32 rv)
@@ -133,10 +143,8 @@ static bool survives(const struct xworld *w, const struct xtlbi *k, const struct
 	if (!applies(w, k, use, path, i) || !drops(w, k, use, path, i) ||
 	    path->hop[i].tw > k->t)
 		return true;
-	/* POWER9: from the ERAT, which holds whole translations, and longer than any view. */
-	if (use->leaf && (k->missed >> use->cpu & 1) && !k->erat)
-		return true;
-	if (use->leaf && k->spares_erat && k->cpu == use->cpu)
+	/* Longer than any view. */
+	if (erat_keeps(k, use))
 		return true;
 	if (rv >= k->d && xlaw(w, XLAW_TLBI_WALK))
 		return false;
@@ -169,36 +177,65 @@ bool xtlbi_drops_store(const struct xworld *w, const struct xtlbi *k, u32 cpu,
 	return false;
 }
 
-/* When use's root, which is not loaded now, was last replaced. */
-static u32 root_left(const struct xworld *w, const struct xuse *use)
+static bool of_root(const struct xlog *l, const struct xuse *use)
 {
-	const struct xlog *log = w->a->log[use->cpu];
-	bool in = false;
-	u32 left = 0;
-
-	for (u32 i = 0; i < w->a->cpu[use->cpu].nr_log; i++) {
-		if (log[i].kind != XLOG_ROOT)
-			continue;
-		if (in)
-			left = log[i].time;
-		in = log[i].root == use->root && log[i].root_gen == use->root_gen &&
-		     log[i].ctx == use->ctx;
-	}
-	return left;
+	return l->kind == XLOG_ROOT && l->root == use->root && l->root_gen == use->root_gen &&
+	       l->ctx == use->ctx;
 }
 
+/* Was use's root the CPU's at that time? */
+static bool loaded_at(const struct xworld *w, const struct xuse *use, u32 time)
+{
+	const struct xlog *log = w->a->log[use->cpu];
+
+	for (u32 i = w->a->cpu[use->cpu].nr_log; i-- > 0;)
+		if (log[i].kind == XLOG_ROOT && log[i].time <= time)
+			return of_root(&log[i], use);
+	return false;
+}
+
+/* Has an invalidation dropped hop i since left, while the root was away? Else survives() says. */
+static bool dropped_away(const struct xworld *w, const struct xuse *use,
+			 const struct xpath *path, u32 i, u32 left)
+{
+	for (u32 k = 0; k < w->a->nr_tlbi && left != XNEVER; k++) {
+		const struct xtlbi *t = &w->a->tlbi[k];
+
+		if (applies(w, t, use, path, i) && drops(w, t, use, path, i) &&
+		    t->d >= left && !erat_keeps(t, use) && !loaded_at(w, use, t->d))
+			return true;
+	}
+	return false;
+}
+
+/* Can hop i have been cached while use's root was loaded, and since? By the CPU's log. */
+static bool cached(const struct xworld *w, const struct xuse *use, const struct xpath *path,
+		   u32 i)
+{
+	const struct xlog *log = w->a->log[use->cpu];
+	u32 left = XNEVER;
+
+	for (u32 k = w->a->cpu[use->cpu].nr_log; k-- > 0;) {
+		if (log[k].kind != XLOG_ROOT)
+			continue;
+		if (of_root(&log[k], use) && path->hop[i].tw > log[k].view &&
+		    !dropped_away(w, use, path, i, left))
+			return true;
+		left = log[k].time;
+	}
+	return false;
+}
+
+/* Under a root that is not loaded only whole translations count. */
 static bool root_survives(const struct xworld *w, const struct xuse *use,
 			  const struct xpath *path)
 {
 	const struct xcpu *c = &w->a->cpu[use->cpu];
-	u32 left;
+	bool loaded = use->root == c->root && use->root_gen == c->root_gen &&
+		      use->ctx == c->ctx;
 
-	if (use->root == c->root && use->root_gen == c->root_gen)
-		return true;
-	left = root_left(w, use);
-	for (u32 i = 0; i < w->a->nr_tlbi; i++)
-		if (applies(w, &w->a->tlbi[i], use, path, path->n - 1) && w->a->tlbi[i].tlb &&
-		    !w->a->tlbi[i].spares_erat && w->a->tlbi[i].d >= left)
+	for (u32 i = loaded ? 0 : path->n - 1; i < path->n; i++)
+		if (!(loaded && path->hop[i].tw == XNEVER) && !cached(w, use, path, i))
 			return false;
 	return true;
 }

@@ -21,7 +21,8 @@
  *			invalidation", of all that go by congruence classes)
  *
  * The root comes from the process table when a PID is loaded and is not cached
- * beyond that. Not modelled: nest MMUs, H_RPT_INVALIDATE.
+ * beyond that. A walk under a PID sees nothing older than what loads saw when the PID was
+ * loaded, which came out of memory (mm->context.id) like them. Not modelled: nest MMUs, H_RPT_INVALIDATE.
  *
  * Errata of POWER9, by what the fixes say (Linux 047e6575aec7, a5d4b5891c2f); the CPUs here
  * are threads of one core:
@@ -199,12 +200,16 @@ static bool erat_left(const struct xworld *w, u32 cpu)
 static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
 {
 	u64 at = w->a->prtb + 16ULL * pid, word;
+	struct xviews *v = &xcpu_of(w, t)->v;
 
 	XASSERT(pid < w->a->prtb_entries && at < w->memory_bytes);
 	word = xmem_read(w, XFRAMES_AT + (u32)at, 8);
 	xev_t(w, t, t->step.site, "PID = %u", pid);
 	if (w->features & XFEAT_ERAT_BUG)
 		miss_erats(w, t->cpu);
+	/* For the isync behind it, and the log. */
+	if (v->ctrl < v->b_read)
+		v->ctrl = v->b_read;
 	xmmu_load_root(w, t->cpu, word & PPC_BASE, pid, false);
 }
 

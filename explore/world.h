@@ -278,6 +278,7 @@ struct xlog {
 	u32 nr;			/* 0: one */
 	u32 root;		/* frame */
 	u32 ctx;		/* PCID, ASID, PID */
+	u32 view;		/* weak: walks by the root see at least this */
 	u64 va;
 };
 

@@ -119,6 +119,7 @@ static void make_process_table(void)
 	v->pgd = frames(4, true);
 	v->prtb = frame(true);
 	shape_set_root(1, v->pgd);
+	shape_set_root(2, v->pgd);
 	mach_fence(MACH_PTESYNC);
 	(void)mach_insn(MACH_PPC_PRTB, v->prtb << 12, 0, 0);
 }

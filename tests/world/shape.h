@@ -56,7 +56,7 @@ bool shape_saw(const struct seen *seen, u32 out);
 u64 *shape_entry(u64 frame, u32 index);
 u64 shape_table_entry(u64 frame);
 u64 shape_page_entry(u64 frame, bool write);
-/* POWER: in the process table. PID 1 is loaded, and has v->pgd. */
+/* POWER: in the process table. PIDs 1, which is loaded, and 2 have v->pgd. */
 void shape_set_root(u32 pid, u64 root);
 /* Has hardware, or who made it, set these in an entry? */
 bool shape_dirty(u64 entry);

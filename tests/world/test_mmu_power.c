@@ -138,11 +138,58 @@ static void test_tlbiel(void **state)
 	assert_true(keeps(early_slbia));
 }
 
+/*
+ * ---- a CPU begins to use a PID, and says so in x; who unmaps looks there ----
+ *
+ * r[0] what the flusher saw, r[1] as above. Seen 0, it need not flush the CPU.
+ */
+
+static void unmap_and_look(void)
+{
+	UNMAP;
+	FENCE(SMP_MB);
+	v->r[0] = mach_load(shape_x, MACH_RELAXED);
+}
+
+static void begin(bool barrier)
+{
+	mach_store(shape_x, 1, MACH_RELAXED);
+	if (barrier)
+		FENCE(SMP_MB);
+	mach_ppc_write_pid(2);
+	FENCE(ISYNC);
+	v->r[1] = shape_load(SHAPE_VA);
+}
+static void begin_ordered(void) { begin(true); }
+static void begin_unordered(void) { begin(false); }
+
+static bool misses(void (*user)(void))
+{
+	struct shape s = {
+		.arch = XARCH_POWERPC, .tables = true, .thread = { unmap_and_look, user },
+	};
+	struct seen seen;
+
+	shape_run(&s, &seen);
+	assert_int_equal(seen.rule, XRULE_NONE);
+	assert_true(shape_saw(&seen, 90));
+	assert_true(shape_saw(&seen, 11));
+	return shape_saw(&seen, 10);
+}
+
+static void test_first_switch(void **state)
+{
+	(void)state;
+	assert_false(misses(begin_ordered));
+	assert_true(misses(begin_unordered));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tlbie),
 		cmocka_unit_test(test_tlbiel),
+		cmocka_unit_test(test_first_switch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
