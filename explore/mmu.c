@@ -726,6 +726,5 @@ s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
 					     XNEED_EMPTY : XNEED_NONE);
 		}
 	}
-	w->mmu->insn(w, t, insn, a, b, c);
-	return 0;
+	return w->mmu->insn(w, t, insn, a, b, c);
 }

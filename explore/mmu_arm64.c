@@ -447,7 +447,7 @@ void xarm64_tlbi(struct xworld *w, u32 cpu, const struct mach_site *site, u32 op
 		xtlbi_add(w, &k);
 }
 
-static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+static s64 insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 {
 	(void)b;
 	(void)c;
@@ -455,9 +455,10 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 		xev_t(w, t, t->step.site, "TTBR0 = 0x%llx, ASID %u",
 		      (unsigned long long)(a & TTBR_ROOT), (u32)(a >> 48));
 		xmmu_load_root(w, t->cpu, a & TTBR_ROOT, (u32)(a >> 48), false);
-		return;
+		return 0;
 	}
 	xarm64_tlbi(w, t->cpu, t->step.site, op, a, 0);
+	return 0;
 }
 
 /* A TLBI does nothing before its DSB: no step. */

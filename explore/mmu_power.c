@@ -22,7 +22,12 @@
  *
  * The root comes from the process table when a PID is loaded and is not cached
  * beyond that. A walk under a PID sees nothing older than what loads saw when the PID was
- * loaded, which came out of memory (mm->context.id) like them. Not modelled: nest MMUs, H_RPT_INVALIDATE.
+ * loaded, which came out of memory (mm->context.id) like them. Not modelled: nest
+ * MMUs.
+ *
+ * H_RPT_INVALIDATE (PAPR): the hypervisor does ptesync; tlbie for the page sizes that are named
+ * and for walk caches; eieio; tlbsync; ptesync on the CPU that called, and knows of the errata.
+ * It is never busy. A request that is not for everything it may refuse.
  *
  * Errata of POWER9, by what the fixes say (Linux 047e6575aec7, a5d4b5891c2f); the CPUs here
  * are threads of one core:
@@ -213,9 +218,66 @@ static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
 	xmmu_load_root(w, t->cpu, word & PPC_BASE, pid, false);
 }
 
-static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+/* H_RPT_INVALIDATE's c; core/arch/powerpc/tlbflush.h draws it. */
+#define RPTI_PID(c)	((c) & 0xfffff)
+#define RPTI_PAGES(c)	((c) >> 20 & 0xf)
+#define RPTI_TYPE(c)	((c) >> 24 & 0xf)
+#define RPTI_TLB	2
+#define RPTI_WALK	4
+#define RPTI_ALL	14
+#define H_P5		(-58)
+
+/* What leaves of that height map of [start, end); -1: walk caches. */
+static void rpt_add(struct xworld *w, struct xthr *t, u64 start, u64 end, u32 c, int height)
+{
+	struct xtlbi k = {
+		.t = xcpu_of(w, t)->v.dsb, .at = xnow_odd(w), .ctx = RPTI_PID(c),
+		.cpu = t->cpu, .erat = 1, .again = 1, .tlb = height >= 0,
+		.walk = height < 0, .height = (s8)height, .last = ~0ULL,
+		.classes = { ~0ULL, ~0ULL },
+	};
+
+	if (height >= 0) {
+		u64 mask = (1ULL << xheight_shift(w, (u32)height)) - 1;
+
+		k.start = start & ~mask;
+		k.last = (end - 1) | mask;
+	}
+	xtlbi_add(w, &k);
+}
+
+static s64 rpt_invalidate(struct xworld *w, struct xthr *t, u64 start, u64 end, u32 c)
+{
+	/* AP's of 4K, 64K, 2M, 1G. */
+	static const u32 ap[] = { 0, 5, 1, 2 };
+	const struct mach_site *site = t->step.site;
+	bool refused = RPTI_TYPE(c) != RPTI_ALL && !w->booting && xchoose(w, XCHOICE_ALLOC, 2);
+
+	xev_t(w, t, site, "H_RPT_INVALIDATE type %u 0x%llx-0x%llx pid %u%s", RPTI_TYPE(c),
+	      (unsigned long long)start, (unsigned long long)end, RPTI_PID(c),
+	      refused ? " is refused" : "");
+	if (w->booting || refused)
+		return refused ? H_P5 : 0;
+	xweak_fence_step(w, t, MACH_PTESYNC, site);
+	for (u32 i = 0; i < 4; i++) {
+		int height = height_of_ap(w, ap[i]);
+
+		if ((RPTI_TYPE(c) & RPTI_TLB) && (RPTI_PAGES(c) >> i & 1) && height >= 0)
+			rpt_add(w, t, start, end, c, height);
+	}
+	if (RPTI_TYPE(c) & RPTI_WALK)
+		rpt_add(w, t, start, end, c, -1);
+	xweak_fence_step(w, t, MACH_EIEIO, site);
+	xweak_fence_step(w, t, MACH_TLBSYNC, site);
+	xweak_fence_step(w, t, MACH_PTESYNC, site);
+	return 0;
+}
+
+static s64 insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 {
 	switch (op) {
+	case MACH_PPC_H_RPT_INVALIDATE:
+		return rpt_invalidate(w, t, a, b, c);
 	case MACH_PPC_PID:
 		load_pid(w, t, (u32)a);
 		break;
@@ -232,6 +294,7 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 		xev_t(w, t, t->step.site, "slbia");
 		slbia(w, t->cpu);
 	}
+	return 0;
 }
 
 static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
@@ -239,6 +302,9 @@ static bool insn_footprint(struct xworld *w, u32 cpu, u32 op, struct xstep *s)
 	/* A tlbie does nothing before its ptesync, but for the erratum. */
 	bool erat_bug = w->features & XFEAT_ERAT_BUG;
 
+	/* The hypervisor's answer is a choice; what it does are steps of their own. */
+	if (op == MACH_PPC_H_RPT_INVALIDATE)
+		return true;
 	if (op == MACH_PPC_SLBIA && erat_left(w, cpu)) {
 		xstep_add(s, XOBJ_TLB, cpu, true);
 		return true;

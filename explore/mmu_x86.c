@@ -241,7 +241,7 @@ static void tlbsync(struct xworld *w, u32 cpu)
 	}
 }
 
-static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
+static s64 insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 {
 	static const char *const name[] = {
 		[MACH_X86_INVLPG] = "INVLPG", [MACH_X86_INVPCID] = "INVPCID",
@@ -274,6 +274,7 @@ static void insn(struct xworld *w, struct xthr *t, u32 op, u64 a, u64 b, u32 c)
 	default:
 		drop(w, t->cpu, XLOG_DROP_ALL, XCTX_ANY, 0);
 	}
+	return 0;
 }
 
 static bool broadcast(u32 op)

@@ -898,7 +898,7 @@ struct xmmu_arch {
 	u64 (*mark_used)(const struct xworld *w, u64 val, bool write);
 	/* Whether the translation, or walk-cache entry, at the end of path may be used. */
 	bool (*may_hold)(struct xworld *w, struct xuse *use, const struct xpath *path);
-	void (*insn)(struct xworld *w, struct xthr *t, u32 insn, u64 a, u64 b, u32 c);
+	s64 (*insn)(struct xworld *w, struct xthr *t, u32 insn, u64 a, u64 b, u32 c);
 	/* False: nobody can notice it yet, so it is no step. */
 	bool (*insn_footprint)(struct xworld *w, u32 cpu, u32 insn, struct xstep *s);
 	/* It waits for the store buffer; NULL: none does. */

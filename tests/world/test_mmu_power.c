@@ -73,6 +73,36 @@ static void test_tlbie(void **state)
 	assert_true(sees(hwsync_isync, 11));
 }
 
+/* ---- H_RPT_INVALIDATE: r[2] 1 if it was refused ---- */
+
+#define RPTI(type, pages) (1U | (pages) << 20 | (type) << 24 | 1U << 28)
+
+static void ask(u64 start, u64 end, u32 args)
+{
+	UNMAP;
+	v->r[2] = !!mach_insn(MACH_PPC_H_RPT_INVALIDATE, start, end, args);
+	SAY;
+}
+static void ask_page(void) { ask(SHAPE_VA, SHAPE_VA + 4096, RPTI(2, 1U)); }
+static void ask_walk(void) { ask(SHAPE_VA, SHAPE_VA + 4096, RPTI(4, 1U)); }
+static void ask_size(void) { ask(SHAPE_VA, SHAPE_VA + 4096, RPTI(2, 4U)); }
+static void ask_beside(void) { ask(SHAPE_VA + 4096, SHAPE_VA + 8192, RPTI(2, 1U)); }
+static void ask_all(void) { ask(0, ~0ULL, RPTI(14U, 15U)); }
+
+static void test_hypervisor(void **state)
+{
+	(void)state;
+	assert_true(sees(ask_page, 91));
+	assert_false(sees(ask_page, 11));
+	assert_true(sees(ask_page, 111));
+	assert_true(sees(ask_walk, 11));
+	assert_true(sees(ask_size, 11));
+	assert_true(sees(ask_beside, 11));
+	assert_true(sees(ask_all, 91));
+	assert_false(sees(ask_all, 11));
+	assert_false(sees(ask_all, 191));
+}
+
 /* ---- tlbiel, on the CPU that used the page; r[0] 1 or 9 as above ---- */
 
 #define IS_PID (1ULL << 10)
@@ -188,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tlbie),
+		cmocka_unit_test(test_hypervisor),
 		cmocka_unit_test(test_tlbiel),
 		cmocka_unit_test(test_first_switch),
 	};
