@@ -149,6 +149,11 @@ void xmmu_load_root(struct xworld *w, u32 cpu, u64 pa, u32 ctx, bool flush)
 	struct xcpu *c = &w->a->cpu[cpu];
 
 	XASSERT(pa < w->memory_bytes);
+	if (w->weak && c->loaded && !w->booting && !c->unsynced) {
+		c->unsynced = 1;
+		c->old_root = c->root;
+		c->old_root_gen = c->root_gen;
+	}
 	c->root = (u32)(pa >> w->page_shift);
 	c->root_gen = w->a->frame[c->root].gen;
 	c->ctx = ctx;
@@ -692,6 +697,8 @@ int xuser_access(u64 va, bool write, u64 *val)
 			    write ? MACH_SITE_STORE : MACH_SITE_LOAD);
 		xstep_describe(w, t, describe_access, va, write);
 		xpark_buffer(w, t, XWHY_STEP, write ? XNEED_ROOM : XNEED_NONE);
+		/* The return to user mode has synchronised context (ERET, rfid). */
+		xcpu_of(w, t)->unsynced = 0;
 		/* An interrupt may have loaded another root. */
 		xmmu_use(w, t->cpu, &acc.use);
 		flags = attempt(w, &acc, val);

@@ -12,9 +12,9 @@
  *	refusal		before hardware refuses an access it reads the entry again: no
  *			stale entry faults
  *	walks		a ptesync orders later walks after what it waited for
- *	issue		tlbie and tlbiel come after a ptesync and after nothing else (6.10, page
- *			table updates): they may leave what was overwritten since this CPU's
- *			last one, whatever other barriers and branches lie between
+ *	issue		tlbie and tlbiel come after a ptesync and after nothing else (6.10,
+ *			translation table updates): they may leave what was overwritten since
+ *			this CPU's last one, whatever other barriers and branches lie between
  *	ERAT		the first-level TLB, of leaves. A tlbiel by address drops what it
  *			names there; one by PID may leave it, to a slbia after its
  *			completion (Linux: "Explicitly flush ERAT with local LPID

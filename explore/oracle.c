@@ -193,12 +193,24 @@ static void walk_freed(struct xworld *w, const struct search *s)
 		 w->a->frame[frame].died_step);
 }
 
+/* By a root that is no longer loaded, for want of context synchronisation. */
+static void check_unsynced(struct xworld *w, u32 cpu, u32 frame, u16 gen)
+{
+	const struct xcpu *c = &w->a->cpu[cpu];
+
+	if (!w->stop && c->unsynced && c->old_root == frame && c->old_root_gen == gen)
+		xviolate(w, XRULE_WALK_FREED,
+			 "cpu%u may still walk by frame %u, the root that it had before, which cpu%u freed at step %u: it has not synchronised its context since",
+			 cpu, frame, w->a->frame[frame].died_cpu, w->a->frame[frame].died_step);
+}
+
 static void check_walkers(struct xworld *w, u32 frame, u32 order, u16 gen)
 {
 	for (u32 i = 0; i < w->nr_cpus && !w->stop; i++) {
 		struct search s = { .frame = frame, .order = order, .gen = gen };
 
-		if (!search_cpu(w, i, &s))
+		check_unsynced(w, i, frame, gen);
+		if (w->stop || !search_cpu(w, i, &s))
 			continue;
 		if (s.use.root == frame && s.use.root_gen == gen)
 			xviolate(w, XRULE_WALK_FREED,

@@ -296,6 +296,7 @@ void xweak_context_sync(struct xworld *w, u32 cpu)
 	struct xviews *v = &w->a->cpu[cpu].v;
 	u32 view = v->b_walk;
 
+	w->a->cpu[cpu].unsynced = 0;
 	if (xlaw(w, XLAW_CTRL_ISB))
 		view = MAX(view, v->ctrl);
 	if (xlaw(w, XLAW_ADDR_ISB))

@@ -349,6 +349,14 @@ struct xcpu {
 	u32 root, ctx;
 	u16 root_gen;
 	u8 loaded;
+	/*
+	 * Weak: the root before, by which the CPU may walk until it synchronises its context
+	 * (Arm ARM, synchronization requirements for AArch64 System registers; Power ISA III,
+	 * synchronization requirements for context alterations: mtspr PIDR).
+	 */
+	u8 unsynced;
+	u16 old_root_gen;
+	u32 old_root;
 	u32 nr_log;
 	u8 nr_deferred, nr_early, nr_owed;
 	struct xupdate deferred[XMAX_UPDATES], early[XMAX_UPDATES];

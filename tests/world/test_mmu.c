@@ -471,6 +471,24 @@ static void test_arm64_asid(void **state)
 	assert_int_equal(seen.rule, XRULE_NONE);
 }
 
+/* The root before is freed. Until an ISB the CPU may walk by it. */
+static void free_root(bool sync)
+{
+	mach_arm64_write_ttbr0(v->pte2 << 12 | ASID * 2);
+	if (sync)
+		mach_fence(MACH_ISB);
+	mach_free_frames(v->pgd, 0, 0);
+}
+static void free_root_synced(void) { free_root(true); }
+static void free_root_early(void) { free_root(false); }
+
+static void test_arm64_free_root(void **state)
+{
+	(void)state;
+	assert_int_equal(look(XARCH_ARM64, free_root_synced, NULL).rule, XRULE_NONE);
+	assert_int_equal(look(XARCH_ARM64, free_root_early, NULL).rule, XRULE_WALK_FREED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_arm64_free),
 		cmocka_unit_test(test_arm64_break_before_make),
 		cmocka_unit_test(test_arm64_asid),
+		cmocka_unit_test(test_arm64_free_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
