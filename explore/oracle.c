@@ -333,7 +333,8 @@ void xoracle_deadlock(struct xworld *w)
 
 /*
  * A root that a CPU borrows: its thread has ended, and the idle task has a count on the mm
- * until the next switch, whatever tables it has loaded meanwhile.
+ * until the next switch; on x86 whatever tables it has loaded meanwhile. (Of the others POWER
+ * loads init_mm's when it gives a loan back.)
  */
 static bool is_borrowed(const struct xworld *w, u32 frame)
 {
@@ -341,7 +342,7 @@ static bool is_borrowed(const struct xworld *w, u32 frame)
 		for (u32 i = w->a->cpu[cpu].nr_log; i-- > 0;) {
 			const struct xlog *l = &w->a->log[cpu][i];
 
-			if (l->kind != XLOG_ROOT || w->a->frame[l->root].boot)
+			if (l->kind != XLOG_ROOT || (!w->weak && w->a->frame[l->root].boot))
 				continue;
 			/* x86, page-table isolation: two halves. */
 			if (l->root == frame || (l->root ^ 1) == frame)
