@@ -551,6 +551,22 @@ static void test_1073(void **state)
 	pw_destroy(&p);
 }
 
+static void test_trim_timer(void **state)
+{
+	for (s64 timer = 1; timer <= 5; timer++) {
+		const struct knob_setting often[] = { { KNOB_powerpc_cpumask_trim_timer,
+							timer } };
+		struct pw p;
+
+		(void)state;
+		pw_create(&p, 16, 2, often, 1);
+		for (u32 i = 1; i <= 20; i++)
+			assert_string_equal(flush_page(&p, 0), i % timer ? GLOBAL :
+					    GIVE_UP " " LOCAL);
+		pw_destroy(&p);
+	}
+}
+
 /* Flushes of somebody else's mm: by a CPU that once ran it, and by one that never did. */
 static void test_foreign(void **state)
 {
@@ -803,6 +819,7 @@ const struct CMUnitTest tlbflush_tests[] = {
 	cmocka_unit_test(test_mask_stays),
 	cmocka_unit_test(test_single_user),
 	cmocka_unit_test(test_1073),
+	cmocka_unit_test(test_trim_timer),
 	cmocka_unit_test(test_foreign),
 	cmocka_unit_test(test_fullmm),
 	cmocka_unit_test(test_copro),

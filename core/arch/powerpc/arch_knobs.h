@@ -17,6 +17,7 @@
 	X(powerpc_ceiling_range)                                                \
 	X(powerpc_hcall_ceiling)                                                \
 	X(powerpc_cpumask_trim)                                                 \
+	X(powerpc_cpumask_trim_timer)                                           \
 	X(powerpc_lazy_tlb_shootdown)                                           \
 	X(powerpc_nested_branch)                                                \
 	X(powerpc_range_pwc)                                                    \

@@ -31,6 +31,9 @@ KNOB_ENUM(powerpc_cpumask_trim, "powerpc.cpumask_trim", KNOB_POLICY, CPUMASK_TRI
 	  "when CPUs leave mm_cpumask(): never, if the mm has one user, every 1073rd flush",
 	  "0cef77c7798a; Allow mm_cpumask trimming from external sources",
 	  "none", "single", "1073");
+KNOB_INT(powerpc_cpumask_trim_timer, "powerpc.cpumask_trim_timer", KNOB_POLICY, 1073, 1, 1 << 20,
+	 "flushes of a CPU until one trims mm_cpumask() (cpumask_trim=1073)",
+	 "tlb_mm_cpumask_trim_timer");
 KNOB_BOOL(powerpc_lazy_tlb_shootdown, "powerpc.lazy_tlb_shootdown", KNOB_POLICY, 1,
 	  "a flush of the whole mm first interrupts all CPUs of its mask to give it up",
 	  "powerpc/64s: enable MMU_LAZY_TLB_SHOOTDOWN (6.4)");
@@ -101,16 +104,14 @@ static void exit_flush_lazy_tlbs(struct mm_struct *mm)
 }
 
 /*
- * Trimming costs interrupts and saves broadcasts; a prime interval, so that it does
- * not fall in step with what the process does.
+ * Trimming costs interrupts and saves broadcasts; the interval is a prime number, so that it
+ * does not fall in step with what the process does.
  */
-#define TLB_MM_CPUMASK_TRIM_TIMER 1073
-
 static bool tick_and_test_trim_clock(void)
 {
 	u32 *trim_clock = &this_cpu()->arch.mm_cpumask_trim_clock;
 
-	if (++*trim_clock != TLB_MM_CPUMASK_TRIM_TIMER)
+	if (++*trim_clock != (u32)knob(powerpc_cpumask_trim_timer))
 		return false;
 	*trim_clock = 0;
 	return true;
