@@ -255,7 +255,7 @@ static void world_close(struct world *x)
 	sc_program_free(x->program);
 }
 
-/* Without the site (NULL: with all) from init on. False: init does not get through. */
+/* Without the site (NULL: with all) from boot on. False: boot or init does not get through. */
 static bool world_open(struct world *x, const struct mutant_case *c,
 		       const struct mach_site *skip)
 {

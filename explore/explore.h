@@ -112,7 +112,7 @@ struct xprogram {
 	const char *(*op_text)(void *arg, u32 thread, u32 op);
 	bool check_leaks;		/* LEAK is checked after final */
 	bool no_conflict;		/* CONFLICT is not checked (litmus tests) */
-	const struct mach_site *skip;	/* xworld_skip_site() from init on (mutation) */
+	const struct mach_site *skip;	/* xworld_skip_site() from boot on (mutation) */
 	struct xmem mem[XMAX_MEM];
 };
 

@@ -722,9 +722,9 @@ s64 xinsn(u32 insn, u64 a, u64 b, u32 c, const struct mach_site *site)
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
 
+	if (xskip(w, site))
+		return 0;
 	if (!w->booting) {
-		if (xskip(w, site))
-			return 0;
 		xstep_begin(t, site, MACH_SITE_INSN);
 		if (w->mmu->insn_footprint(w, t->cpu, insn, &t->step)) {
 			xstep_describe(w, t, describe_insn, 0, insn);

@@ -207,7 +207,10 @@ static void load_pid(struct xworld *w, struct xthr *t, u32 pid)
 	u64 at = w->a->prtb + 16ULL * pid, word;
 	struct xviews *v = &xcpu_of(w, t)->v;
 
-	XASSERT(pid < w->a->prtb_entries && at < w->memory_bytes);
+	if (pid >= w->a->prtb_entries)
+		xviolate(w, XRULE_BUG, "cpu%u loads PID %u: the process table has %u entries",
+			 t->cpu, pid, w->a->prtb_entries);
+	XASSERT(at < w->memory_bytes);
 	word = xmem_read(w, XFRAMES_AT + (u32)at, 8);
 	xev_t(w, t, t->step.site, "PID = %u", pid);
 	if (w->features & XFEAT_ERAT_BUG)

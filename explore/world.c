@@ -487,10 +487,10 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 	if (!why)
 		why = map_arena(w);
 	if (!why) {
+		w->skip = program->skip;
 		boot(w);
 		w->heap_booted = w->a->heap_boot;
 		w->execution = 1;
-		w->skip = program->skip;
 		if (!result.detail[0])
 			run_init(w);
 		if (result.detail[0])

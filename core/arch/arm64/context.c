@@ -129,6 +129,7 @@ static u64 new_context(struct mm_struct *mm)
 	u64 generation = atomic64_read(&root()->asid_generation);
 	u64 asid;
 
+	lockdep_assert_held(&root()->cpu_asid_lock);
 	if (id) {
 		u64 newid = ctxid2asid(id) | generation;
 

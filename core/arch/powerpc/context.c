@@ -39,13 +39,12 @@ const char *arch_boot(void)
 
 /* ---- PIDs ---- */
 
-/* The lowest free one, or NR_PIDS. */
-static u64 alloc_context_id(void)
+/* Takes the lowest free one, or NR_PIDS; under pid_lock. */
+static u64 take_pid(void)
 {
 	u64 pid = NR_PIDS, words = NR_PIDS / 64;
-	bool flags;
 
-	spin_lock_irqsave(&root()->pid_lock, flags);
+	lockdep_assert_held(&root()->pid_lock);
 	for (u64 w = root()->pid_first_free / 64; w < words; w++) {
 		u64 free = ~root()->pid_map[w];
 
@@ -56,6 +55,23 @@ static u64 alloc_context_id(void)
 		break;
 	}
 	root()->pid_first_free = pid;
+	return pid;
+}
+
+static void give_pid_back(u64 pid)
+{
+	lockdep_assert_held(&root()->pid_lock);
+	root()->pid_map[pid / 64] &= ~(1UL << (pid % 64));
+	root()->pid_first_free = min(root()->pid_first_free, pid);
+}
+
+static u64 alloc_context_id(void)
+{
+	bool flags;
+	u64 pid;
+
+	spin_lock_irqsave(&root()->pid_lock, flags);
+	pid = take_pid();
 	spin_unlock_irqrestore(&root()->pid_lock, flags);
 	return pid;
 }
@@ -65,8 +81,7 @@ static void free_context_id(u64 pid)
 	bool flags;
 
 	spin_lock_irqsave(&root()->pid_lock, flags);
-	root()->pid_map[pid / 64] &= ~(1UL << (pid % 64));
-	root()->pid_first_free = min(root()->pid_first_free, pid);
+	give_pid_back(pid);
 	spin_unlock_irqrestore(&root()->pid_lock, flags);
 }
 
