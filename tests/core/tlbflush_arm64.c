@@ -399,6 +399,41 @@ static void test_asids(void **state)
 	}
 }
 
+/* With few bits: all numbers but 0, one after the other, and then a rollover. */
+static void test_few_asids(void **state)
+{
+	(void)state;
+	for (s64 bits = 2; bits <= 9; bits++) {
+		for (s64 kpti = 0; kpti <= 1; kpti++) {
+			const struct knob_setting few[] = {
+				{ KNOB_arm64_asid_bits, bits }, { KNOB_arm64_kpti, kpti },
+			};
+			u32 nr = (1U << (bits - kpti)) - 1;
+			struct mm_struct *mm = NULL;
+			struct world w;
+
+			world_create(&w, 1, 12, few, 2);
+			if (nr <= 1) {
+				assert_non_null(w.refused);
+				world_destroy(&w);
+				continue;
+			}
+			for (u32 i = 1; i <= nr; i++) {
+				mm = world_mm(&w);
+				world_switch(&w, 0, mm);
+				assert_int_equal(mm->context.id.counter & 0xffff, i << kpti);
+			}
+			assert_int_equal(w.kernel->cpu[0].stat[STAT_asid_rollover], 0);
+			world_switch(&w, 0, world_mm(&w));
+			assert_int_equal(w.kernel->cpu[0].stat[STAT_asid_rollover], 1);
+			/* The last one ran, and keeps its number. */
+			world_switch(&w, 0, mm);
+			assert_int_equal(mm->context.id.counter & 0xffff, nr << kpti);
+			world_destroy(&w);
+		}
+	}
+}
+
 static void test_asid_sequences(void **state)
 {
 	const struct knob_setting few = { KNOB_arm64_asid_bits, 8 };
@@ -570,6 +605,7 @@ const struct CMUnitTest tlbflush_tests[] = {
 	cmocka_unit_test(test_cover),
 	cmocka_unit_test(test_vma_flushes),
 	cmocka_unit_test(test_asids),
+	cmocka_unit_test(test_few_asids),
 	cmocka_unit_test(test_asid_sequences),
 	cmocka_unit_test(test_pte),
 	cmocka_unit_test(test_tables),

@@ -4,7 +4,8 @@
 #include "pgtable.h"
 #include "tlbflush.h"
 
-KNOB_INT(arm64_asid_bits, "arm64.asid_bits", KNOB_HW, 16, 8, 16, "width of an ASID",
+KNOB_INT(arm64_asid_bits, "arm64.asid_bits", KNOB_HW, 16, 2, 16,
+	 "width of an ASID; hardware has 8 or 16, with less a rollover comes sooner",
 	 "ID_AA64MMFR0_EL1.ASIDBits");
 KNOB_BOOL(arm64_kpti, "arm64.kpti", KNOB_HW, 0,
 	  "CPU needs the kernel unmapped in user mode: two ASIDs per context",
@@ -24,12 +25,17 @@ static bool asid_gen_match(u64 id)
 	return !((id ^ atomic64_read(&root()->asid_generation)) >> knob(arm64_asid_bits));
 }
 
+/* A map of less than a word ends in ASIDs that there are not. */
+#define ASID_MAP_WORDS ((NUM_USER_ASIDS + 63) / 64)
+
 /* With KPTI, odd numbers are never handed out: they are the user halves. */
 static void set_reserved_asid_bits(void)
 {
 	u64 word = knob(arm64_kpti) ? 0xaaaaaaaaaaaaaaaaUL : 0;
 
-	for (u32 i = 0; i < NUM_USER_ASIDS / 64; i++)
+	if (NUM_USER_ASIDS < 64)
+		word |= ~0UL << NUM_USER_ASIDS;
+	for (u32 i = 0; i < ASID_MAP_WORDS; i++)
 		root()->asid_map[i] = word;
 }
 
@@ -46,7 +52,7 @@ static bool test_and_set_asid(u64 asid)
 /* First free ASID from start on, or NUM_USER_ASIDS. */
 static u64 find_free_asid(u64 start)
 {
-	for (u64 w = start / 64; w < NUM_USER_ASIDS / 64; w++) {
+	for (u64 w = start / 64; w < ASID_MAP_WORDS; w++) {
 		u64 free = ~root()->asid_map[w];
 
 		if (w == start / 64)
@@ -67,7 +73,7 @@ const char *arch_boot(void)
 	if (usable - 1 <= nr_cpu_ids)
 		return "arm64.asid_bits gives too few ASIDs for so many CPUs";
 
-	root()->asid_map = kzalloc(NUM_USER_ASIDS / 8);
+	root()->asid_map = kzalloc(ASID_MAP_WORDS * 8);
 	set_reserved_asid_bits();
 	root()->cur_idx = 1;
 	atomic64_set(&root()->asid_generation, ASID_FIRST_VERSION);
