@@ -300,7 +300,8 @@ struct thread {
 	bool anywhere;		/* affinity is not set */
 	bool placed;		/* queued where it was sent: not to be pulled away */
 	u32 move_to;		/* CPU + 1 where it goes on, once off this one */
-	u64 ran_ps, ran_seen;	/* user_sweep(): run so far, and what the core was told of */
+	u64 ran_ps;		/* has run, up to when it last left its CPU */
+	u64 ran_seen;		/* what of its run time the core was told of */
 	struct wait *going;	/* THREAD_GOING */
 	const struct mach_site *site; /* where it waits */
 	struct thread *next;	/* runqueue; free list */

@@ -279,6 +279,7 @@ static void schedule(struct cpu *c)
 	MACH_ASSERT(c->irqs_on && !c->preempt && !c->rcu_nest && !c->irq_depth);
 	cpu_irqs_off(c);
 	c->need_resched = false;
+	prev->ran_ps += c->clock - c->slice_start;
 	next = pick(c);
 	if (next == prev) {
 		prev->state = THREAD_RUNNING;

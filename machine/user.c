@@ -147,16 +147,19 @@ u64 memory_ps(struct cpu *c, u64 pa, u64 pages)
 	return share > alone ? share : alone;
 }
 
-/* Tell the core of ticks of its timer that have gone by, if any. */
-static void sweep_tick(struct thread *t, u64 ran_ps)
+/*
+ * Tell the core of ticks of its timer that have gone by, if any. The thread has also run while it
+ * was in the kernel, as sum_exec_runtime has it.
+ */
+static void sweep_tick(struct thread *t)
 {
 	struct machine *m = t->cpu->m;
 	u64 tick = m->desc->tick_us * 1000000ULL, ran_ms;
+	u64 ran_ps = t->ran_ps + t->cpu->clock - t->cpu->slice_start;
 
-	t->ran_ps += ran_ps;
-	if (!m->core->tick || t->ran_ps - t->ran_seen < tick)
+	if (!m->core->tick || ran_ps - t->ran_seen < tick)
 		return;
-	ran_ms = (t->ran_ps - t->ran_seen) / tick * tick / 1000000000ULL;
+	ran_ms = (ran_ps - t->ran_seen) / tick * tick / 1000000000ULL;
 	t->ran_seen += ran_ms * 1000000000ULL;
 	m->core->tick(t->cpu->clock / tick * tick / 1000000000ULL, ran_ms);
 }
@@ -172,7 +175,6 @@ int user_sweep(u64 va, u64 len, bool write)
 		struct machine *m = t->cpu->m;
 		struct mmu_xlate x;
 		u64 node_bytes = (m->node[0].end - m->node[0].first) << m->desc->page_shift;
-		u64 start;
 		struct cpu *c;
 		int signal;
 
@@ -196,13 +198,12 @@ int user_sweep(u64 va, u64 len, bool write)
 			node = mem_frame_node(x.pa >> m->desc->page_shift);
 			m->node[node].sweeps++;
 		}
-		start = left;
 		left = cpu_work(c, &w, left);
 		if (!left) {
 			va += bytes;
 			m->node[node].sweeps--;
 		}
-		sweep_tick(t, start - left);
+		sweep_tick(t);
 	}
 	return MACH_SIGNAL_NONE;
 }
