@@ -37,11 +37,11 @@ static const struct core_field page_fields[] = {
 
 static const struct core_field file_fields[] = {
 	FIELD(address_space, i_pages_lock), FIELD(address_space, i_pages),
-	FIELD(address_space, refs), FIELD(address_space, i_mmap_lock), { NULL, 0 },
+	FIELD(address_space, refs), FIELD(address_space, i_mmap_lock.word), { NULL, 0 },
 };
 
 static const struct core_field anon_vma_fields[] = {
-	FIELD(anon_vma, lock), FIELD(anon_vma, refcount), { NULL, 0 },
+	FIELD(anon_vma, lock.word), FIELD(anon_vma, refcount), { NULL, 0 },
 };
 
 static const struct core_field swap_fields[] = {

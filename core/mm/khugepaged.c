@@ -104,7 +104,7 @@ static int collapse_table(struct vm_area_struct *vma, pmd_t *pmdp, u64 addr,
 {
 	struct mm_struct *mm = vma->vm_mm;
 	spinlock_t *pmd_ptl = pmd_lockptr(mm, pmdp);
-	spinlock_t *rmap_lock;
+	struct rmap_lock *rmap_lock;
 	pmd_t old;
 	pte_t *pte;
 

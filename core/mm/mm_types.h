@@ -93,6 +93,12 @@ struct page {
 #define PG_swapcache	0x100	/* anonymous, and in the swap cache at private */
 #define PG_lru_listed	0x200	/* freeing it takes the LRU's lock: lru.h */
 
+/* Of a file or an anon_vma: rmap.h. */
+struct rmap_lock {
+	u32 word;	/* shared: walks under way; RMAP_WRITER, RMAP_WAITING */
+	u32 owner;	/* who has it for writing; CPU + 1: for assertions */
+};
+
 /* The page cache of one file; here always shmem. shmem.c has the tree. */
 struct address_space {
 	spinlock_t i_pages_lock;
@@ -101,7 +107,7 @@ struct address_space {
 	u64 nrpages __guarded_by(i_pages_lock);
 	atomic_t refs;		/* shared: VMAs that map it, and its segment's id */
 	u64 shm_size;		/* const: bytes of a System V segment; else 0 */
-	spinlock_t i_mmap_lock;
+	struct rmap_lock i_mmap_lock;
 	struct list_head i_mmap __guarded_by(i_mmap_lock); /* VMAs: rmap.h */
 	/* In task_struct.delayed_fput, once refs is zero: that task. */
 	struct address_space *next_fput;

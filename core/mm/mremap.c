@@ -48,7 +48,7 @@ static void move_ptes(struct move *m, pmd_t old_pmd, pmd_t new_pmd, u64 old_end)
 	pte_t *old_pte = pte_offset_map(old_pmd, m->old);
 	pte_t *new_pte = pte_offset_map(new_pmd, m->new);
 	struct mm_struct *mm = m->vma->vm_mm;
-	spinlock_t *rmap_lock = m->back ? take_rmap_lock(m->vma) : NULL;
+	struct rmap_lock *rmap_lock = m->back ? take_rmap_lock(m->vma) : NULL;
 	u64 old = m->old, new = m->new;
 	bool force_flush = false;
 
@@ -107,7 +107,7 @@ static bool __move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 
 static bool move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 {
-	spinlock_t *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
+	struct rmap_lock *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
 	bool moved = __move_normal_pmd(m, old_pmd, new_pmd);
 
 	drop_rmap_lock(rmap_lock);
@@ -116,7 +116,7 @@ static bool move_normal_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 
 static bool move_one_huge_pmd(struct move *m, pmd_t *old_pmd, pmd_t *new_pmd)
 {
-	spinlock_t *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
+	struct rmap_lock *rmap_lock = knob(mm_mremap_rmap_lock) ? take_rmap_lock(m->vma) : NULL;
 	bool moved = move_huge_pmd(m->vma, m->old, m->new, old_pmd, new_pmd);
 
 	drop_rmap_lock(rmap_lock);

@@ -4,6 +4,66 @@
 #include "mm/swap.h"
 #include "mm/swapops.h"
 
+/* ---- the rmap lock ---- */
+
+static void rmap_assert_write(const struct rmap_lock *lock)
+{
+	BUG_ON(lock->owner != smp_processor_id() + 1U);
+}
+
+/* Until it is no longer so: seen is what it was. */
+static void rmap_lock_wait(struct rmap_lock *lock, u32 seen)
+{
+	struct mach_watch watch = { &lock->word, sizeof(lock->word), seen };
+
+	mach_wait_change(&watch, 1);
+}
+
+void rmap_lock_read(struct rmap_lock *lock)
+{
+	u32 old = 0, seen;
+
+	while ((seen = cmpxchg_acquire(&lock->word, old, old + 1)) != old) {
+		/* Others walk: beside them. A writer: after it. */
+		if (seen & (RMAP_WRITER | RMAP_WAITING))
+			rmap_lock_wait(lock, seen);
+		old = seen & ~(RMAP_WRITER | RMAP_WAITING);
+	}
+}
+
+void rmap_unlock_read(struct rmap_lock *lock)
+{
+	(void)mach_rmw(&lock->word, MACH_ADD, -1, 0, MACH_RELEASE);
+}
+
+/* Who gets it while others wait clears RMAP_WAITING with it; they set it again. */
+void rmap_lock_write(struct rmap_lock *lock)
+{
+	u32 old = 0, seen;
+
+	while ((seen = cmpxchg_acquire(&lock->word, old, RMAP_WRITER)) != old) {
+		old = seen & RMAP_WAITING;
+		if (seen == old)
+			continue;
+		if (!old)
+			seen = mach_rmw(&lock->word, MACH_OR, RMAP_WAITING, 0, MACH_RELAXED) |
+			       RMAP_WAITING;
+		if (seen != RMAP_WAITING)
+			rmap_lock_wait(lock, seen);
+		old = RMAP_WAITING;
+	}
+	lock->owner = smp_processor_id() + 1;
+}
+
+void rmap_unlock_write(struct rmap_lock *lock)
+{
+	rmap_assert_write(lock);
+	lock->owner = 0;
+	(void)mach_rmw(&lock->word, MACH_AND, ~RMAP_WRITER, 0, MACH_RELEASE);
+}
+
+/* ---- VMAs come and go ---- */
+
 static void anon_vma_free_rcu(struct rcu_head *head)
 {
 	struct anon_vma *av = container_of(head, struct anon_vma, rcu);
@@ -47,7 +107,7 @@ int anon_vma_prepare(struct vm_area_struct *vma)
 	return 0;
 }
 
-spinlock_t *vma_rmap_lock(struct vm_area_struct *vma)
+struct rmap_lock *vma_rmap_lock(struct vm_area_struct *vma)
 {
 	struct anon_vma *av;
 
@@ -59,15 +119,15 @@ spinlock_t *vma_rmap_lock(struct vm_area_struct *vma)
 
 static void link_to_file(struct vm_area_struct *vma, struct address_space *file)
 {
-	lockdep_assert_held(&file->i_mmap_lock);
+	rmap_assert_write(&file->i_mmap_lock);
 	list_add_tail(&vma->rmap_node, &file->i_mmap);
 }
 
 void vma_rmap_link_file(struct vm_area_struct *vma)
 {
-	spin_lock(&vma->vm_file->i_mmap_lock);
+	rmap_lock_write(&vma->vm_file->i_mmap_lock);
 	link_to_file(vma, vma->vm_file);
-	spin_unlock(&vma->vm_file->i_mmap_lock);
+	rmap_unlock_write(&vma->vm_file->i_mmap_lock);
 }
 
 /* Under the rmap lock. */
@@ -77,21 +137,21 @@ static void link_behind(struct vm_area_struct *vma, struct vm_area_struct *of)
 		link_to_file(vma, of->vm_file);
 		return;
 	}
-	lockdep_assert_held(&of->anon_vma->lock);
+	rmap_assert_write(&of->anon_vma->lock);
 	list_add_tail(&vma->rmap_node, &of->anon_vma->head);
 	atomic_inc(&of->anon_vma->refcount);
 	WRITE_ONCE(vma->anon_vma, of->anon_vma);
 }
 
-static void unlink_under(struct vm_area_struct *vma, spinlock_t *lock)
+static void unlink_under(struct vm_area_struct *vma, const struct rmap_lock *lock)
 {
-	lockdep_assert_held(lock);
+	rmap_assert_write(lock);
 	list_del(&vma->rmap_node);
 }
 
 void vma_rmap_clone(struct vm_area_struct *vma, struct vm_area_struct *of)
 {
-	spinlock_t *lock = take_rmap_lock(of);
+	struct rmap_lock *lock = take_rmap_lock(of);
 
 	if (lock)
 		link_behind(vma, of);
@@ -100,7 +160,7 @@ void vma_rmap_clone(struct vm_area_struct *vma, struct vm_area_struct *of)
 
 void vma_rmap_split(struct vm_area_struct *vma, struct vm_area_struct *new, u64 addr)
 {
-	spinlock_t *lock = take_rmap_lock(vma);
+	struct rmap_lock *lock = take_rmap_lock(vma);
 
 	if (lock)
 		link_behind(new, vma);
@@ -110,7 +170,7 @@ void vma_rmap_split(struct vm_area_struct *vma, struct vm_area_struct *new, u64 
 
 void vma_rmap_merge(struct vm_area_struct *prev, struct vm_area_struct *next)
 {
-	spinlock_t *lock = take_rmap_lock(vma_rmap_lock(next) ? next : prev);
+	struct rmap_lock *lock = take_rmap_lock(vma_rmap_lock(next) ? next : prev);
 
 	prev->vm_end = next->vm_end;
 	if (vma_rmap_lock(next)) {
@@ -123,13 +183,13 @@ void vma_rmap_merge(struct vm_area_struct *prev, struct vm_area_struct *next)
 
 void vma_rmap_unlink(struct vm_area_struct *vma)
 {
-	spinlock_t *lock = vma_rmap_lock(vma);
+	struct rmap_lock *lock = vma_rmap_lock(vma);
 
 	if (!lock)
 		return;
-	spin_lock(lock);
+	rmap_lock_write(lock);
 	unlink_under(vma, lock);
-	spin_unlock(lock);
+	rmap_unlock_write(lock);
 }
 
 void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 addr)
@@ -146,19 +206,17 @@ void page_add_new_anon_rmap(struct page *page, struct vm_area_struct *vma, u64 a
 
 struct rmap_walk {
 	struct page *page;
-	spinlock_t *lock;	/* held */
 	rmap_one_t one;
 	void *arg;
 };
 
-/* The part of page that lies in vma, if any. */
+/* The part of page that lies in vma, if any. Under the rmap lock, for reading. */
 static bool walk_vma(const struct rmap_walk *w, struct vm_area_struct *vma)
 {
 	u64 from = w->page->index, to = from + compound_nr(w->page);
 	u64 first = vma->vm_pgoff;
 	u64 last = first + ((vma->vm_end - vma->vm_start) >> PAGE_SHIFT);
 
-	lockdep_assert_held(w->lock);
 	from = max(from, first);
 	to = min(to, last);
 	if (from >= to)
@@ -167,16 +225,15 @@ static bool walk_vma(const struct rmap_walk *w, struct vm_area_struct *vma)
 		      vma->vm_start + ((to - first) << PAGE_SHIFT), w->arg);
 }
 
-static void walk_list(struct rmap_walk *w, spinlock_t *lock, struct list_head *head)
+static void walk_list(struct rmap_walk *w, struct rmap_lock *lock, struct list_head *head)
 {
 	struct vm_area_struct *vma;
 
-	w->lock = lock;
-	spin_lock(lock);
+	rmap_lock_read(lock);
 	list_for_each_entry(vma, head, rmap_node)
 		if (!walk_vma(w, vma))
 			break;
-	spin_unlock(lock);
+	rmap_unlock_read(lock);
 }
 
 struct anon_vma *page_get_anon_vma(struct page *page)
@@ -510,9 +567,9 @@ bool page_mkclean(struct page *page)
 
 /* ---- truncation ---- */
 
+/* Under the rmap lock, for reading. */
 static void vma_flush_batched_pending(struct vm_area_struct *vma, u64 addr, u64 end)
 {
-	lockdep_assert_held(&vma->vm_file->i_mmap_lock);
 	for (u64 next; addr < end; addr = next) {
 		pmd_t *pmdp = mm_find_pmd(vma->vm_mm, addr);
 		pmd_t pmd = pmdp ? pmdp_get(pmdp) : __pmd(0);
@@ -530,7 +587,7 @@ void mapping_flush_batched_pending(struct address_space *file, u64 start, u64 en
 {
 	struct vm_area_struct *vma;
 
-	spin_lock(&file->i_mmap_lock);
+	rmap_lock_read(&file->i_mmap_lock);
 	list_for_each_entry(vma, &file->i_mmap, rmap_node) {
 		u64 first = vma->vm_pgoff;
 		u64 from = max(start, first);
@@ -542,5 +599,5 @@ void mapping_flush_batched_pending(struct address_space *file, u64 start, u64 en
 						  vma->vm_start +
 						  ((to - first) << PAGE_SHIFT));
 	}
-	spin_unlock(&file->i_mmap_lock);
+	rmap_unlock_read(&file->i_mmap_lock);
 }

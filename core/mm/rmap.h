@@ -11,7 +11,7 @@
  * one address, or not there any more: the entry tells.
  *
  * Locks, outermost first: page lock; i_mmap_lock or anon_vma->lock, "the rmap lock"; the
- * page-table locks. (Linux has rwsems, which walks may share.) A VMA is on its list from
+ * page-table locks. Walks share the rmap lock. A VMA is on its list from
  * before its first page until no page is left, but before its tables are freed: so under the rmap
  * lock the tables of a VMA on the list may be walked, without the mmap_lock, and who takes a
  * table away under a VMA that stays (collapse, mremap) holds the rmap lock.
@@ -61,8 +61,24 @@
 #include "mm/filemap.h"
 #include "mm/huge_mm.h"
 
+/*
+ * The rmap lock. For reading by walks, which go on beside each other: a page is kept still by its
+ * own lock, and a walk that flushes would hold up all others. For writing by who changes the list
+ * or takes tables away. A writer that has to wait keeps new walks out. Linux has a rwsem here:
+ * there who waits may sleep, here it spins.
+ *
+ * Acquire on the way in, release on the way out. Interrupts on; a holder does not sleep.
+ */
+#define RMAP_WRITER	0x80000000U
+#define RMAP_WAITING	0x40000000U
+
+void rmap_lock_read(struct rmap_lock *lock);
+void rmap_unlock_read(struct rmap_lock *lock);
+void rmap_lock_write(struct rmap_lock *lock);
+void rmap_unlock_write(struct rmap_lock *lock);
+
 struct anon_vma {
-	spinlock_t lock;
+	struct rmap_lock lock;
 	struct list_head head __guarded_by(lock);	/* VMAs, by rmap_node */
 	atomic_t refcount;	/* shared: VMAs until they are freed, and walks under way */
 	struct rcu_head rcu;	/* once it is 0 */
@@ -88,22 +104,22 @@ void vma_rmap_merge(struct vm_area_struct *prev, struct vm_area_struct *next);
 /* Nothing of it is mapped any more. */
 void vma_rmap_unlink(struct vm_area_struct *vma);
 /* The rmap lock of vma, or NULL: it never had a page. */
-spinlock_t *vma_rmap_lock(struct vm_area_struct *vma);
+struct rmap_lock *vma_rmap_lock(struct vm_area_struct *vma);
 
 /* Holds still whoever walks to vma: around what walks must see as one step. */
-static inline spinlock_t *take_rmap_lock(struct vm_area_struct *vma)
+static inline struct rmap_lock *take_rmap_lock(struct vm_area_struct *vma)
 {
-	spinlock_t *lock = vma_rmap_lock(vma);
+	struct rmap_lock *lock = vma_rmap_lock(vma);
 
 	if (lock)
-		spin_lock(lock);
+		rmap_lock_write(lock);
 	return lock;
 }
 
-static inline void drop_rmap_lock(spinlock_t *lock)
+static inline void drop_rmap_lock(struct rmap_lock *lock)
 {
 	if (lock)
-		spin_unlock(lock);
+		rmap_unlock_write(lock);
 }
 
 static inline u64 linear_page_index(const struct vm_area_struct *vma, u64 addr)

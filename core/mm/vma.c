@@ -305,7 +305,7 @@ bool vma_merge_anon(struct mm_struct *mm, u64 start, u64 end, u64 vm_flags)
 			 vma_end_pgoff(prev) == start >> PAGE_SHIFT;
 	bool with_next = next && next->vm_start == end && mergeable(next, vm_flags) &&
 			 next->vm_pgoff == end >> PAGE_SHIFT;
-	spinlock_t *lock;
+	struct rmap_lock *lock;
 
 	if (with_prev) {
 		vma_start_write(prev);
