@@ -47,7 +47,10 @@
 #define BEFORE_4_20	BEFORE_5_3, "mm.munmap_downgrade=off",                  \
 			"mm.mremap_flush=after_unlock",                         \
 			"arm64.max_tlbi_ops=1024"
-#define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free"
+/* Threads that moved scanned fast again; pages waited for a second fault, and for the limit. */
+#define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free",  \
+			"numa.scan_reset=on", "numa.early_migrate=off",         \
+			"numa.ratelimit_mb=128"
 #define BEFORE_4_18	BEFORE_4_19, "powerpc.nested_branch=off",               \
 			"powerpc.cpumask_trim=none",                            \
 			"powerpc.set_pte_ptesync=on"
@@ -56,12 +59,14 @@
  * x86 had no RCU_TABLE_FREE before 4.14, which brought the bug; arm64 and POWER, which had it,
  * invalidated in their __pte_free_tlb(), which is not modelled.
  */
-#define BEFORE_4_13	BEFORE_4_17, "mm.tlb_flush_batched=off",               \
+#define BEFORE_4_14	BEFORE_4_17, "numa.scan_adapt=local"
+#define BEFORE_4_13	BEFORE_4_14, "mm.tlb_flush_batched=off",               \
 			"mmu_gather.table_invalidate=before_free"
 #define BEFORE_4_12	BEFORE_4_13, "mm.change_huge_pmd=clear",               \
 			"numa.prot_none_update=clear_flush"
 #define BEFORE_4_9	BEFORE_4_12, "numa.group_test=vma_write"
-#define BEFORE_4_3	BEFORE_4_9, "rmap.unmap_flush=immediate"
+#define BEFORE_4_6	BEFORE_4_9, "numa.group_pages=active_nodes"
+#define BEFORE_4_3	BEFORE_4_6, "rmap.unmap_flush=immediate"
 /* Thread S3's last three patches; before them the second way to group, and the first. */
 #define NUMA_4_0_RC4	"numa.preserve_write=off", "numa.slow_scan_on_failure=off",     \
 			"numa.group_test=dirty"

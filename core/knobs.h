@@ -56,6 +56,11 @@
 	X(numa_scan_delay_ms)                                                   \
 	X(numa_scan_period_min_ms)                                              \
 	X(numa_scan_period_max_ms)                                              \
+	X(numa_scan_adapt)                                                      \
+	X(numa_scan_reset)                                                      \
+	X(numa_group_pages)                                                     \
+	X(numa_early_migrate)                                                   \
+	X(numa_ratelimit_mb)                                                    \
 	X(migrate_batch)                                                        \
 	X(migrate_ad)                                                           \
 	ARCH_KNOBS(X)

@@ -24,6 +24,23 @@ KNOB_INT(numa_scan_period_min_ms, "numa.scan_period_min_ms", KNOB_POLICY, 1000, 
 KNOB_INT(numa_scan_period_max_ms, "numa.scan_period_max_ms", KNOB_POLICY, 60000, 1, 600000,
 	 "run time of a thread between two scans, at most",
 	 "sched_debug numa_balancing/scan_period_max_ms");
+enum { ADAPT_LOCAL, ADAPT_PRIVATE_LOCAL };
+KNOB_ENUM(numa_scan_adapt, "numa.scan_adapt", KNOB_POLICY, ADAPT_PRIVATE_LOCAL,
+	  "scans slow down if most faults are local, and speed up the less the more are shared; "
+	  "or slow down as well if most are private",
+	  "37ec97deb3a8 (4.14)", "local", "private_local");
+KNOB_BOOL(numa_scan_reset, "numa.scan_reset", KNOB_POLICY, 0,
+	  "a thread that went to its preferred node scans at the highest rate again",
+	  "3f9672baaa70 (4.19)");
+enum { GROUP_PAGES_ACTIVE_NODES, GROUP_PAGES_SPREAD };
+KNOB_ENUM(numa_group_pages, "numa.group_pages", KNOB_POLICY, GROUP_PAGES_SPREAD,
+	  "a group's page moves to its active nodes, and between them to where fewer are; or to where "
+	  "more CPUs use the group's memory", "4142c3ebb685 (4.6)", "active_nodes", "spread");
+KNOB_BOOL(numa_early_migrate, "numa.early_migrate", KNOB_POLICY, 1,
+	  "in a thread's first four passes a page moves without looking at where it was used before",
+	  "37355bdc5a12 (4.19)");
+KNOB_INT(numa_ratelimit_mb, "numa.ratelimit_mb", KNOB_POLICY, 0, 0, 1 << 20,
+	 "MiB that may move to a node in 100 ms; 0: any", "efaffc5e40ae (4.19)");
 
 /* Of update_task_scan_period(). */
 #define NUMA_PERIOD_SLOTS 10
@@ -35,6 +52,8 @@ KNOB_INT(numa_scan_period_max_ms, "numa.scan_period_max_ms", KNOB_POLICY, 60000,
 #define VIRT_PAGES_RATIO 8
 /* A move that failed is tried again so much later, ms. */
 #define MIGRATE_RETRY_MS 1000
+/* In which numa.ratelimit_mb may move, ms. */
+#define RATELIMIT_WINDOW_MS 100
 
 enum numa_kind { NUMA_MEM, NUMA_CPU, NUMA_MEMBUF, NUMA_CPUBUF, NR_NUMA_KINDS };
 /* Of NUMA_MEM and NUMA_CPU a group has the sums. [kind][node][private] */
@@ -47,6 +66,7 @@ struct numa_group {
 	u32 gid;		/* const: tid of who made it */
 	u32 nr_tasks;		/* shared; written under lock */
 	u32 active_nodes __guarded_by(lock);
+	u32 active_mask __guarded_by(lock); /* of nodes; numa.group_pages=active_nodes */
 	/* Under lock, but for weight(), which looks at it from outside. */
 	numa_stats faults __guarded_by(lock);
 	struct rcu_head rcu;
@@ -166,6 +186,7 @@ static struct numa_group *new_group(struct task_numa *tn)
 	atomic_set(&ng->refcount, 1);
 	ng->gid = tn->pid;
 	ng->active_nodes = 1;
+	ng->active_mask = 1U << mach_cpu_node(smp_processor_id());
 	/* Nobody knows of it yet: without the lock. */
 	ng->nr_tasks = 1;
 	memcpy(ng->faults[NUMA_MEM], tn->faults[NUMA_MEM], sizeof(tn->faults[NUMA_MEM]));
@@ -262,28 +283,65 @@ static u64 max_faults_cpu(struct numa_group *ng)
 	return most;
 }
 
+/*
+ * To 4.5 a node became active with 6/16 of the most faults of any, and stayed it down to 3/16. Under
+ * the group's lock.
+ */
+static void update_active_mask(struct numa_group *ng)
+{
+	u64 most = max_faults_cpu(ng);
+
+	for (u32 nid = 0; nid < nr_nodes(); nid++) {
+		u64 faults = group_both(ng, NUMA_CPU, (s32)nid);
+
+		if (!(ng->active_mask & 1U << nid) && faults > most * 6 / 16)
+			ng->active_mask |= 1U << nid;
+		else if (faults < most * 3 / 16)
+			ng->active_mask &= ~(1U << nid);
+	}
+}
+
 static bool numa_is_active_node(struct numa_group *ng, s32 nid)
 {
+	if (knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES)
+		return ng->active_mask & 1U << nid;
 	return group_both(ng, NUMA_CPU, nid) * ACTIVE_NODE_FRACTION > max_faults_cpu(ng);
 }
 
 /* ---- which pages move ---- */
 
+/* Into the active nodes; between two of them, to that with less memory by a quarter. */
+static bool active_nodes_want(struct numa_group *ng, s32 src, s32 dst)
+{
+	if (!numa_is_active_node(ng, dst))
+		return false;
+	if (!numa_is_active_node(ng, src))
+		return true;
+	return group_both(ng, NUMA_MEM, dst) < group_both(ng, NUMA_MEM, src) * 3 / 4;
+}
+
 /*
- * Shared in a group: to where the group's threads are, but spread over the nodes that they
- * use: a node should have as much of the memory as it has of the threads.
+ * To where the group's threads are, but spread over the nodes that they use: a node should have
+ * as much of the memory as it has of the threads.
  */
+static bool spread_wants(struct numa_group *ng, s32 src, s32 dst)
+{
+	u64 cpu_src = group_both(ng, NUMA_CPU, src);
+	u64 cpu_dst = group_both(ng, NUMA_CPU, dst);
+
+	return cpu_dst > cpu_src * ACTIVE_NODE_FRACTION ||
+	       cpu_dst * group_both(ng, NUMA_MEM, src) * 3 >
+	       cpu_src * group_both(ng, NUMA_MEM, dst) * 4;
+}
+
+/* Shared in a group. */
 static bool group_wants(struct numa_group *ng, s32 src, s32 dst)
 {
-	u64 cpu_src, cpu_dst;
 	bool ret;
 
 	spin_lock(&ng->lock);
-	cpu_src = group_both(ng, NUMA_CPU, src);
-	cpu_dst = group_both(ng, NUMA_CPU, dst);
-	ret = cpu_dst > cpu_src * ACTIVE_NODE_FRACTION ||
-	      cpu_dst * group_both(ng, NUMA_MEM, src) * 3 >
-	      cpu_src * group_both(ng, NUMA_MEM, dst) * 4;
+	ret = knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES ?
+		      active_nodes_want(ng, src, dst) : spread_wants(ng, src, dst);
 	spin_unlock(&ng->lock);
 	return ret;
 }
@@ -295,17 +353,42 @@ bool should_numa_migrate_memory(struct page *page, s32 src_nid)
 	u32 last = xchg(&page->cpupid, cpu_pid_to_cpupid(smp_processor_id(), tn->pid));
 
 	/* Early, first touch and private use decide at once. */
-	if ((tn->preferred_nid == NUMA_NO_NODE || tn->scan_seq <= 4) &&
+	if (knob(numa_early_migrate) &&
+	    (tn->preferred_nid == NUMA_NO_NODE || tn->scan_seq <= 4) &&
 	    (!last || cpupid_match_pid(tn, last)))
 		return true;
 	/* Twice running from this node: with one fault in n passes by chance, one in n * n. */
 	if (last && cpupid_to_nid(last) != dst_nid)
 		return false;
-	if (cpupid_match_pid(tn, last))
+	if (last && cpupid_match_pid(tn, last))
 		return true;
 	if (!tn->group)
 		return true;
 	return group_wants(tn->group, src_nid, dst_nid);
+}
+
+/*
+ * Linux's windows are each node's own as well; there as here their reset races with who counts,
+ * which lets at most a few pages more through.
+ */
+bool numa_ratelimited(s32 nid, u64 pages)
+{
+	struct numa_window *win = &kernel()->numa_window[nid];
+	u64 now = task_numa(current)->now, moved;
+
+	if (!knob(numa_ratelimit_mb))
+		return false;
+	if (now > READ_ONCE(win->end_ms)) {
+		WRITE_ONCE(win->end_ms, now + RATELIMIT_WINDOW_MS);
+		WRITE_ONCE(win->pages, 0);
+	}
+	moved = READ_ONCE(win->pages);
+	if (moved > (u64)knob(numa_ratelimit_mb) << 20 >> PAGE_SHIFT) {
+		count_vm_events(numa_ratelimited, pages);
+		return true;
+	}
+	WRITE_ONCE(win->pages, moved + pages);
+	return false;
 }
 
 /* ---- how fast to scan ---- */
@@ -348,18 +431,34 @@ static s64 period_slots(u64 private, u64 shared, u64 local, u64 remote)
 	return max(lr, ps) - NUMA_PERIOD_THRESHOLD;
 }
 
+/*
+ * To 4.13: of what local faults alone would ask for, speeding up is for private pages only; what
+ * is shared would bounce.
+ */
+static s64 period_change_local(s64 slot, u64 private, u64 shared, u64 local, u64 remote)
+{
+	s64 lr = (s64)(local * NUMA_PERIOD_SLOTS / (local + remote)), ps;
+
+	if (lr >= NUMA_PERIOD_THRESHOLD)
+		return max(lr - NUMA_PERIOD_THRESHOLD, (s64)1) * slot;
+	ps = (s64)((private * NUMA_PERIOD_SLOTS + private + shared) / (private + shared + 1));
+	return (lr - NUMA_PERIOD_THRESHOLD) * slot * ps / NUMA_PERIOD_SLOTS;
+}
+
 static void update_task_scan_period(struct task_numa *tn, struct mm_struct *mm, u64 shared,
 				    u64 private)
 {
 	u64 remote = tn->locality[0], local = tn->locality[1];
 	s64 period = (s64)tn->scan_period;
+	s64 slot = (period + NUMA_PERIOD_SLOTS - 1) / NUMA_PERIOD_SLOTS;
 
 	if (local + shared == 0 || tn->locality[2]) {
 		tn->scan_period = min(task_scan_max(mm), tn->scan_period * 2);
 		WRITE_ONCE(mm->numa_next_scan, tn->now + tn->scan_period);
 	} else if (private + shared && local + remote) {
-		period += period_slots(private, shared, local, remote) *
-			  ((period + NUMA_PERIOD_SLOTS - 1) / NUMA_PERIOD_SLOTS);
+		period += knob(numa_scan_adapt) == ADAPT_LOCAL ?
+				  period_change_local(slot, private, shared, local, remote) :
+				  period_slots(private, shared, local, remote) * slot;
 		tn->scan_period = (u64)min(max(period, (s64)task_scan_min(mm)),
 					   (s64)task_scan_max(mm));
 	}
@@ -446,6 +545,8 @@ static void task_numa_migrate(struct task_numa *tn, s32 src)
 	rcu_read_unlock();
 	if (best_cpu < 0)
 		return;
+	if (knob(numa_scan_reset))
+		tn->scan_period = task_scan_min(current->mm);
 	if (best_swap)
 		count_vm_event(numa_task_swapped);
 	else
@@ -542,6 +643,7 @@ static void task_numa_placement(struct task_struct *p, struct task_numa *tn)
 	}
 	if (ng) {
 		lockdep_assert_held(&ng->lock);
+		update_active_mask(ng);
 		ng->active_nodes = 0;
 		for (u32 nid = 0; nid < nr_nodes(); nid++)
 			ng->active_nodes += numa_is_active_node(ng, (s32)nid);
@@ -561,8 +663,8 @@ static bool local_enough(struct numa_group *ng, s32 cpu_node, s32 mem_node)
 
 	spin_lock(&ng->lock);
 	lockdep_assert_held(&ng->lock);
-	ret = ng->active_nodes > 1 && numa_is_active_node(ng, cpu_node) &&
-	      numa_is_active_node(ng, mem_node);
+	ret = (ng->active_nodes > 1 || knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES) &&
+	      numa_is_active_node(ng, cpu_node) && numa_is_active_node(ng, mem_node);
 	spin_unlock(&ng->lock);
 	return ret;
 }

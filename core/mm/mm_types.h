@@ -250,6 +250,7 @@ struct task_struct {
 	X(numa_task_migrated, "vmstat.numa_task_migrated")                      \
 	X(numa_task_swapped, "vmstat.numa_task_swapped")                        \
 	X(numa_groups_joined, "numa.groups_joined")                             \
+	X(numa_ratelimited, "numa.ratelimited")                                 \
 	X(pages_written, "file.pages_written")                                  \
 	X(asid_rollover, "asid.rollovers")                                      \
 	X(pcid_reuse, "asid.pcid_reuses")                                       \
@@ -312,6 +313,11 @@ struct kernel {
 	struct node_lru_lock {
 		spinlock_t lock;
 	} __attribute__((aligned(64))) lru_lock[TLBLAB_MAX_NODES];
+	/* By node: what moved there in the present window of numa.ratelimit_mb. Shared words. */
+	struct numa_window {
+		u64 end_ms;
+		u64 pages;
+	} numa_window[TLBLAB_MAX_NODES];
 };
 
 static __always_inline struct kernel *kernel(void)

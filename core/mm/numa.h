@@ -96,6 +96,8 @@ enum fault_result do_huge_pmd_numa_page(struct vm_fault *vmf);
 u32 page_cpupid_last(struct page *page);
 /* Should a page on src_nid move to the node of this CPU? Notes this access. */
 bool should_numa_migrate_memory(struct page *page, s32 src_nid);
+/* Have too many pages moved to node nid lately for so many more? If not, counts them. */
+bool numa_ratelimited(s32 nid, u64 pages);
 /* A hinting fault on pages base pages that are on mem_node now. May sleep. */
 void task_numa_fault(u32 last_cpupid, s32 mem_node, u64 pages, u32 flags);
 /* The current task, a new one, goes where it starts. May sleep. */

@@ -107,6 +107,15 @@ static void restore_pte(struct vm_fault *vmf)
 	update_mmu_cache(vmf->vma, vmf->address, vmf->pte);
 }
 
+/* Drops the reference. */
+static bool move_page(struct page *page, s32 node)
+{
+	if (numa_ratelimited(node, 1)) {
+		put_page(page);
+		return false;
+	}
+	return migrate_misplaced_page(page, node);
+}
 
 enum fault_result do_numa_page(struct vm_fault *vmf)
 {
@@ -141,7 +150,7 @@ enum fault_result do_numa_page(struct vm_fault *vmf)
 	}
 	get_page(page);
 	spin_unlock(vmf->ptl);
-	numa_fault_migrated(&nf, migrate_misplaced_page(page, nf.target), 1);
+	numa_fault_migrated(&nf, move_page(page, nf.target), 1);
 	if (!(nf.flags & TNF_MIGRATED) && !restored) {
 		spin_lock(vmf->ptl);
 		if (pte_same(ptep_get(vmf->pte), vmf->orig_pte))
@@ -193,11 +202,17 @@ static bool move_huge_page(struct vm_fault *vmf, struct page *page, s32 node)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	u64 haddr = vmf->address & HPAGE_PMD_MASK;
-	struct page *new = alloc_huge_page(false, node);
+	struct page *new;
 	bool plain_write;
 	pte_t old;
 	pmd_t pmd;
 
+	if (numa_ratelimited(node, HPAGE_PMD_NR)) {
+		unlock_page(page);
+		put_page(page);
+		return false;
+	}
+	new = alloc_huge_page(false, node);
 	if (!new || mach_frame_node(page_to_pfn(new)) != (u32)node)
 		goto fail;
 	if (atomic_read(&vma->vm_mm->tlb_flush_pending))
