@@ -525,6 +525,23 @@ static void native_loop_cost(struct wl *w)
 	(void)w;
 }
 
+static u64 native_now_ps(struct wl *w)
+{
+	struct timespec t;
+
+	(void)w;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return ((u64)t.tv_sec * 1000000000ULL + (u64)t.tv_nsec) * 1000;
+}
+
+static void native_compute(struct wl *w, u64 ns)
+{
+	u64 start = native_now_ps(w);
+
+	while (native_now_ps(w) - start < ns * 1000)
+		;
+}
+
 /* ----------------------------------------------------------------- window */
 
 static u64 process_cpu_ns(pid_t pid)
@@ -583,15 +600,6 @@ static bool native_stopping(struct wl *w)
 	return stop && *stop;
 }
 
-static u64 native_now_ps(struct wl *w)
-{
-	struct timespec t;
-
-	(void)w;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return ((u64)t.tv_sec * 1000000000ULL + (u64)t.tv_nsec) * 1000;
-}
-
 static void native_report(struct wl *w, const char *name, double value)
 {
 	figures_add(&native_of(w)->figures, name, value);
@@ -634,6 +642,7 @@ static const struct wl_ops native_ops = {
 	.get_word = native_get_word,
 	.wait_word = native_wait_word,
 	.loop_cost = native_loop_cost,
+	.compute = native_compute,
 	.alloc = native_alloc,
 	.window_open = native_window_open,
 	.window_close = native_window_close,

@@ -295,6 +295,12 @@ static void sim_loop_cost(struct wl *w)
 	mach_charge(USER_LOOP, 1);
 }
 
+static void sim_compute(struct wl *w, u64 ns)
+{
+	(void)w;
+	mach_env()->ops->user_run(ns * 1000);
+}
+
 /* ---------------------------------------------------------- shared words */
 
 /*
@@ -487,6 +493,7 @@ static const struct wl_ops sim_ops = {
 	.get_word = sim_get_word,
 	.wait_word = sim_wait_word,
 	.loop_cost = sim_loop_cost,
+	.compute = sim_compute,
 	.alloc = sim_alloc,
 	.window_open = sim_window_open,
 	.window_close = sim_window_close,

@@ -131,6 +131,8 @@ struct wl_ops {
 
 	/* What one turn of the loop costs in user mode; nothing natively. */
 	void (*loop_cost)(struct wl *w);
+	/* Compute for so long, touching no memory that matters. */
+	void (*compute)(struct wl *w, u64 ns);
 	void *(*alloc)(struct wl *w, size_t size); /* zeroed; lives as long as w */
 
 	void (*window_open)(struct wl *w);

@@ -187,6 +187,12 @@ static void fake_loop_cost(struct wl *w)
 	(void)w;
 }
 
+static void fake_compute(struct wl *w, u64 ns)
+{
+	(void)w;
+	(void)ns;
+}
+
 static void *fake_alloc(struct wl *w, size_t size)
 {
 	struct fake_world *f = world(w);
@@ -326,6 +332,7 @@ static const struct wl_ops fake_ops = {
 	.thread_join = fake_join,
 	.spin_until = fake_until, .set_word = fake_set, .add_word = fake_add,
 	.get_word = fake_get, .wait_word = fake_wait, .loop_cost = fake_loop_cost,
+	.compute = fake_compute,
 	.alloc = fake_alloc, .window_open = fake_open, .window_close = fake_close,
 	.stopping = fake_stopping, .report = fake_report,
 	.report_timed = fake_report_timed,
