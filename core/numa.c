@@ -78,7 +78,7 @@ struct task_numa {
 	struct numa_group *group; /* shared: read under RCU by who may join */
 	s32 preferred_nid;
 	u32 scan_seq;
-	u64 scan_period;	/* ms; 0: not yet set */
+	u64 scan_period;	/* ms; the delay until it is known */
 	u64 runtime, node_stamp; /* ms: run so far; when the last scan was due */
 	u64 now;		/* ms: of the last tick */
 	u64 migrate_retry;	/* ms */
@@ -122,6 +122,7 @@ static struct task_numa *task_numa(struct task_struct *p)
 	tn = kzalloc(sizeof(*tn));
 	tn->pid = mach_env()->tid;
 	tn->preferred_nid = NUMA_NO_NODE;
+	tn->scan_period = (u64)knob(numa_scan_delay_ms);
 	/* Who reads it through core_cpu.curr must find it set up. */
 	smp_store_release(&p->numa, tn);
 	return tn;
@@ -766,14 +767,16 @@ void task_tick_numa(u64 now_ms, u64 ran_ms)
 {
 	struct task_struct *p = current;
 	struct task_numa *tn = task_numa(p);
+	u64 period = tn->scan_period;
 
 	tn->now = now_ms;
 	tn->runtime += ran_ms;
-	if (!tn->scan_period)
-		tn->scan_period = task_scan_min(p->mm);
-	if (tn->runtime <= tn->node_stamp + tn->scan_period)
+	if (tn->runtime <= tn->node_stamp + period)
 		return;
-	tn->node_stamp += tn->scan_period;
+	/* Before, the mm may still have been small. */
+	if (!tn->node_stamp)
+		tn->scan_period = task_scan_min(p->mm);
+	tn->node_stamp += period;
 	if (now_ms >= READ_ONCE(p->mm->numa_next_scan))
 		task_numa_work(p, tn);
 }

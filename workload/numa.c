@@ -23,14 +23,18 @@
  *	pages	how many pages it comes by for an inode: its cluster, directory blocks, the chains of
  *		the hash, in which half of what is looked for is missing. No figure is published:
  *		a free assumption, as is that it writes to a quarter of them, and that all threads use
- *		all pages alike.
+ *		all pages alike. At first each has read a share of them, to where it runs.
  *
  * What it leaves out: no thread ever sleeps for a disk, the prefetching threads (four for each
  * group in work) are not there, and no buffer is freed and read anew.
  */
 #include "workload/common.h"
 
-enum { P_ITERATIONS, P_SIZE, P_HUGE, P_NODE, P_PAGES, P_COMPUTE };
+enum {
+	P_ITERATIONS, P_SIZE, P_HUGE,
+	P_NODE,				/* autonuma-benchmark */
+	P_PAGES = P_NODE, P_COMPUTE,	/* xfs-repair */
+};
 
 #define PARAMS(iterations_, size_, huge_)                                       \
 	[P_ITERATIONS] = { .name = "iterations", .kind = WL_INT, .def = iterations_, \
@@ -39,13 +43,17 @@ enum { P_ITERATIONS, P_SIZE, P_HUGE, P_NODE, P_PAGES, P_COMPUTE };
 	[P_SIZE] = { .name = "size", .kind = WL_SIZE, .def = size_, .min = 4096, \
 		     .max = 1ULL << 40, .meaning = "bytes of memory, each process's" }, \
 	[P_HUGE] = { .name = "huge", .kind = WL_INT, .def = huge_, .max = 1,    \
-		     .meaning = "1: with MADV_HUGEPAGE" },                      \
-	[P_NODE] = { .name = "node", .kind = WL_INT, .def = 0,                  \
-		     .max = TLBLAB_MAX_NODES - 1, .meaning = "where memory is at first" }
+		     .meaning = "1: with MADV_HUGEPAGE" }
 
-static const struct wl_param numa01_params[] = { PARAMS(50, 3ULL << 30, 1), { .name = NULL } };
-static const struct wl_param local_params[] = { PARAMS(1000, 3ULL << 30, 1), { .name = NULL } };
-static const struct wl_param numa02_params[] = { PARAMS(800, 1ULL << 30, 1), { .name = NULL } };
+#define AUTONUMA_PARAMS(iterations_, size_)                                     \
+	PARAMS(iterations_, size_, 1),                                          \
+	[P_NODE] = { .name = "node", .kind = WL_INT, .def = 0,                  \
+		     .max = TLBLAB_MAX_NODES - 1, .meaning = "where memory is at first" }, \
+	{ .name = NULL }
+
+static const struct wl_param numa01_params[] = { AUTONUMA_PARAMS(50, 3ULL << 30) };
+static const struct wl_param local_params[] = { AUTONUMA_PARAMS(1000, 3ULL << 30) };
+static const struct wl_param numa02_params[] = { AUTONUMA_PARAMS(800, 1ULL << 30) };
 static const struct wl_param xfs_params[] = {
 	PARAMS(20000, 2560ULL << 20, 0),
 	[P_PAGES] = { .name = "pages", .kind = WL_INT, .def = 4, .min = 1, .max = 1000,
@@ -72,7 +80,7 @@ static const struct numa_kind kind_numa02 = {
 	.processes = 1, .main_zeroes = true, .slices = true
 };
 static const struct numa_kind kind_xfs = {
-	.processes = 1, .main_zeroes = true, .lookups = true
+	.processes = 1, .lookups = true
 };
 
 struct numa_thread {
@@ -114,16 +122,20 @@ static bool bind_node(struct wl *w, s32 node)
 	return ret >= 0;
 }
 
+static bool zero_slice(struct wl *w, const struct numa_thread *t)
+{
+	u64 pages = w->param[P_SIZE] / w->page_size;
+	u64 from = pages * t->index / t->p->threads, to = pages * (t->index + 1) / t->p->threads;
+
+	return sweep(w, t->p->addr + from * w->page_size, (to - from) * w->page_size);
+}
+
 static void zero(struct wl *w, const struct numa_thread *t)
 {
-	u64 size = w->param[P_SIZE], from = 0, to = size;
+	bool slices = ((struct numa *)w->priv)->kind->slices;
 
-	if (((struct numa *)w->priv)->kind->slices) {
-		from = size / w->page_size * t->index / t->p->threads * w->page_size;
-		to = size / w->page_size * (t->index + 1) / t->p->threads * w->page_size;
-	}
 	for (u64 i = 0; i < w->param[P_ITERATIONS] && !w->ops->stopping(w); i++)
-		if (!sweep(w, t->p->addr + from, to - from))
+		if (!(slices ? zero_slice(w, t) : sweep(w, t->p->addr, w->param[P_SIZE])))
 			return;
 }
 
@@ -158,6 +170,9 @@ static void work(struct wl *w, void *arg)
 	const struct numa_thread *t = arg;
 	const struct numa_kind *kind = ((struct numa *)w->priv)->kind;
 
+	/* It fills the cache by what it reads, and where it runs. */
+	if (kind->lookups)
+		zero_slice(w, t);
 	if (!wl_line_up(w, w->threads))
 		return;
 	if (kind->bound_start && (!bind_node(w, (s32)w->param[P_NODE]) ||
