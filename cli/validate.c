@@ -99,6 +99,8 @@ static double figure(const struct validate_run *run, const struct metrics *ms)
 {
 	double v = point_metric(ms, run->metric) * run->scale;
 
+	if (run->of_cpu)
+		v /= point_metric(ms, "user_s") + point_metric(ms, "sys_s");
 	return run->per_op ? v / point_metric(ms, "ops") : v;
 }
 

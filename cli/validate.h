@@ -11,14 +11,14 @@
 #include "cli/point.h"
 
 /*
- * A figure of a run: metric, divided by operations if per_op, times scale. Where chance decides
- * how a run goes, the median of so many seeds; 0: one.
+ * A figure of a run: metric, divided by operations if per_op, by user and system time if of_cpu,
+ * times scale. Where chance decides how a run goes, the median of so many seeds; 0: one.
  */
 struct validate_run {
 	const char *machine;
 	struct point point;
 	const char *metric;
-	bool per_op;
+	bool per_op, of_cpu;
 	double scale;
 	u32 seeds;
 };

@@ -173,6 +173,153 @@ static void fault_map(void **state)
 	assert_true(lab_get(&a, "flush.ipi") < (double)count(&a, "numa_pages_migrated"));
 }
 
+/*
+ * xfs_repair's symptom, on small memory: where no group is made, pages go on moving for as long as
+ * threads share them, each at the cost of interrupts; where groups are, their pages stay.
+ */
+static void pages_of_no_group_go_on_moving(void **state)
+{
+	static const char *const params[] = {
+		"size=32M", "iterations=10000", "warm=10000", "compute=20000", NULL
+	};
+	static const char *const noclear[] = {
+		BALANCING, "numa.prot_none_update=rmw", "numa.preserve_write=mark", NULL
+	};
+	struct metrics none, ms;
+
+	(void)state;
+	run("xfs-repair", "4.0-rc1", 12, on, params, &none);
+	run("xfs-repair", "4.0-rc1", 12, noclear, params, &ms);
+	assert_true(lab_get(&ms, "flush.ipi") > 0.8 * lab_get(&none, "flush.ipi"));
+	for (u32 e = 0; e < NR_ERAS; e++) {
+		if (!strcmp(eras[e], "4.0-rc1"))
+			continue;
+		run("xfs-repair", eras[e], 12, on, params, &ms);
+		assert_true(count(&ms, "numa_pages_migrated") * 2 <
+			    count(&none, "numa_pages_migrated"));
+		assert_true(lab_get(&ms, "flush.ipi") * 2 < lab_get(&none, "flush.ipi"));
+	}
+}
+
+/* Walks of the reverse map go on beside each other, though each takes an interrupt to all. */
+static void migrations_do_not_queue_up(void **state)
+{
+	static const char *const params[] = {
+		"size=512M", "iterations=2000", "warm=1000", "compute=20000", NULL
+	};
+	struct lab_point p = {
+		.workload = "xfs-repair", .machine = "x86-vm16-numa", .era = "4.0-rc1",
+		.threads = 34, .seed = 1, .set = on, .params = params,
+	};
+	struct metrics ms;
+
+	(void)state;
+	lab_run(&p, &ms);
+	assert_true(lab_get(&ms, "account.ipi_send") > 0);
+	assert_true(lab_get(&ms, "account.lock_wait") * 4 < lab_get(&ms, "account.ipi_send"));
+}
+
+/* Of one thread's pages, all on another node, so many as the limit says move in 100 ms. */
+static void ratelimit(void **state)
+{
+	static const char *const base[] = { "size=8M", "iterations=150", "huge=0", "node=2", NULL };
+	static const char *const huge[] = { "size=64M", "iterations=150", "huge=1", "node=2", NULL };
+	static const u64 limits_mb[] = { 0, 1, 2, 4, 1024 };
+	struct metrics ms;
+
+	(void)state;
+	for (u32 i = 0; i < 2 * sizeof(limits_mb) / sizeof(limits_mb[0]); i++) {
+		u64 mb = limits_mb[i / 2], windows, moved, wanted;
+		char limit[32];
+		const char *const set[] = { BALANCING, limit, NULL };
+
+		snprintf(limit, sizeof(limit), "numa.ratelimit_mb=%u", (u32)mb);
+		run("numa02", "6.12", 1, set, i % 2 ? huge : base, &ms);
+		windows = (u64)(lab_get(&ms, "real_s") * 10) + 2;
+		moved = count(&ms, "numa_pages_migrated");
+		wanted = i % 2 ? 16384 : 2048;
+		assert_int_equal(lab_get(&ms, "numa.ratelimited") > 0, moved < wanted);
+		if (!mb || mb == 1024)
+			assert_int_equal(moved, wanted);
+		else
+			assert_true(moved > 0 && moved < wanted &&
+				    moved <= windows * (mb * 256 + (i % 2 ? 512 : 1)));
+	}
+}
+
+/* The sum of a count over seeds: threads that move do so by chance. */
+static u64 over_seeds(const char *load, const char *era, const char *set_, const char *name)
+{
+	static const char *const params[] = { "size=64M", "iterations=150", "huge=1", "node=2", NULL };
+	const char *const set[] = { BALANCING, set_, NULL };
+	u64 sum = 0;
+
+	for (u64 seed = 1; seed <= 4; seed++) {
+		struct lab_point p = {
+			.workload = load, .machine = "x86-4s48", .era = era, .threads = 8,
+			.seed = seed, .set = set, .params = params,
+		};
+		struct metrics ms;
+
+		lab_run(&p, &ms);
+		sum += count(&ms, name);
+	}
+	return sum;
+}
+
+/* Who went to its preferred node looks again soon; without, the scan stays as slow as it was. */
+static void scan_reset_scans_more(void **state)
+{
+	(void)state;
+	assert_true(over_seeds("numa01", "4.0", "numa.scan_reset=on", "numa_pte_updates") >
+		    over_seeds("numa01", "4.0", "numa.scan_reset=off", "numa_pte_updates"));
+}
+
+/*
+ * So rarely used that groups exist before most pages have had a fault: in the beginning a first
+ * fault moves a page all the same, and does not ask the group.
+ */
+static void early_migrate_moves_more(void **state)
+{
+	static const char *const params[] = {
+		"size=32M", "iterations=1000", "warm=0", "compute=2000000", NULL
+	};
+	static const char *const early[] = { BALANCING, "numa.early_migrate=on", NULL };
+	static const char *const late[] = { BALANCING, "numa.early_migrate=off", NULL };
+	struct metrics a, b;
+
+	(void)state;
+	run("xfs-repair", "6.12", 12, early, params, &a);
+	run("xfs-repair", "6.12", 12, late, params, &b);
+	assert_true(lab_get(&b, "numa.groups_joined") > 0);
+	assert_true(count(&a, "numa_pages_migrated") * 4 > count(&b, "numa_pages_migrated") * 5);
+}
+
+/*
+ * Pages that only one thread uses each, and that cannot come to it: to 4.13 a reason to scan faster,
+ * for they are remote; since, to scan slower, for they are private.
+ */
+static void scan_adapt(void **state)
+{
+	static const char *const params[] = {
+		"size=24M", "iterations=1500", "huge=0", "node=2", NULL
+	};
+	static const char *const local[] = {
+		BALANCING, "numa.scan_adapt=local", "numa.ratelimit_mb=1",
+		"numa.slow_scan_on_failure=off", NULL
+	};
+	static const char *const both[] = {
+		BALANCING, "numa.scan_adapt=private_local", "numa.ratelimit_mb=1",
+		"numa.slow_scan_on_failure=off", NULL
+	};
+	struct metrics a, b;
+
+	(void)state;
+	run("numa02", "6.12", 24, local, params, &a);
+	run("numa02", "6.12", 24, both, params, &b);
+	assert_true(count(&a, "numa_pte_updates") * 2 > count(&b, "numa_pte_updates") * 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +330,12 @@ int main(void)
 		cmocka_unit_test(single_thread),
 		cmocka_unit_test(write_bit_saves_faults),
 		cmocka_unit_test(fault_map),
+		cmocka_unit_test(pages_of_no_group_go_on_moving),
+		cmocka_unit_test(migrations_do_not_queue_up),
+		cmocka_unit_test(ratelimit),
+		cmocka_unit_test(scan_reset_scans_more),
+		cmocka_unit_test(early_migrate_moves_more),
+		cmocka_unit_test(scan_adapt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
