@@ -285,8 +285,8 @@ static u64 max_faults_cpu(struct numa_group *ng)
 }
 
 /*
- * To 4.5 a node became active with 6/16 of the most faults of any, and stayed it down to 3/16. Under
- * the group's lock.
+ * To 4.5 a node became active with 6/16 of the most faults of any, and stayed it down to 3/16.
+ * Under the group's lock.
  */
 static void update_active_mask(struct numa_group *ng)
 {

@@ -15,7 +15,7 @@ KNOB_BOOL(migrate_batch, "migrate.batch", KNOB_POLICY, 1,
 
 KNOB_BOOL(migrate_ad, "migrate.ad", KNOB_POLICY, 1,
 	  "a page that moved is accessed and dirty in its entry if it was before",
-	  "mm: remember young/dirty bit for page migrations (6.1)");
+	  "2e3468778dbe (6.1)");
 
 /* Pages under way at a time. */
 #define NR_MAX_BATCHED_MIGRATION 512

@@ -6,7 +6,7 @@
 
 KNOB_ENUM(mm_mprotect_write, "mm.mprotect_write", KNOB_POLICY, MPROTECT_WRITE_ALL,
 	  "whose write right mprotect gives back at once: nobody's, base pages', huge ones' too",
-	  "mm: improve mprotect(R|W) efficiency on pages referenced once (5.14); 6.2",
+	  "mm: improve mprotect(R|W) efficiency on pages referenced once (5.14); c27f479ef542 (6.2)",
 	  "none", "pte", "all");
 
 bool can_change_pte_writable(struct vm_area_struct *vma, pte_t pte)

@@ -250,7 +250,9 @@ static void ratelimit(void **state)
 /* The sum of a count over seeds: threads that move do so by chance. */
 static u64 over_seeds(const char *load, const char *era, const char *set_, const char *name)
 {
-	static const char *const params[] = { "size=64M", "iterations=150", "huge=1", "node=2", NULL };
+	static const char *const params[] = {
+		"size=64M", "iterations=150", "huge=1", "node=2", NULL
+	};
 	const char *const set[] = { BALANCING, set_, NULL };
 	u64 sum = 0;
 
@@ -296,8 +298,8 @@ static void early_migrate_moves_more(void **state)
 }
 
 /*
- * Pages that only one thread uses each, and that cannot come to it: to 4.13 a reason to scan faster,
- * for they are remote; since, to scan slower, for they are private.
+ * Pages that only one thread uses each, and that cannot come to it: to 4.13 a reason to scan
+ * faster, for they are remote; since, to scan slower, for they are private.
  */
 static void scan_adapt(void **state)
 {
