@@ -9,7 +9,8 @@
  *    minimising; how many of 100 replays end in the same violation.
  * 2. Fixes: how far the systematic search gets to preemption bound 2, in at most -b
  *    (60) seconds each and -t (240) altogether; what is not begun by then is
- *    listed. Models' fixes are in bench/models.c.
+ *    listed. Schedules were run to their end, executions may have been given up at a
+ *    state that is known. Models' fixes are in bench/models.c.
  * 3. Schedules per second of CPU time, one process, on bench/three-cpus.tlb.
  *
  * -o: only these of the parts, by name: bugs, fixes, rates.
@@ -212,9 +213,12 @@ static bool report_fix(const struct check *c, double budget_s, u32 *nr_complete)
 	struct xverdict v;
 	struct subject s;
 	char result[40];
+	double cpu;
 
 	open_world(&s, c);
+	cpu = lab_all_cpu_s();
 	search(&s, XSTRATEGY_SYSTEMATIC, 1, budget_s, &v);
+	cpu = lab_all_cpu_s() - cpu;
 	if (v.found)
 		snprintf(result, sizeof(result), "%s", xrule_name(v.result.rule));
 	else if (v.complete)
@@ -223,8 +227,8 @@ static bool report_fix(const struct check *c, double budget_s, u32 *nr_complete)
 		snprintf(result, sizeof(result), "beyond %u", v.bound);
 	*nr_complete += v.complete;
 	print_name(c);
-	printf(" %-12s %10" PRIu64 " %8.1f%s\n", result, v.schedules, v.seconds,
-	       v.found ? " NOT OK" : "");
+	printf(" %-12s %10" PRIu64 " %10" PRIu64 " %8.1f %8.1f%s\n", result, v.schedules,
+	       v.executions, v.seconds, cpu, v.found ? " NOT OK" : "");
 	fflush(stdout);
 	xverdict_free(&v);
 	close_world(&s);
@@ -237,8 +241,8 @@ static bool report_fixes(const struct check_plan *p)
 	u32 n = 0, begun = 0, complete = 0;
 	bool ok = true;
 
-	printf("\n%-62s %-8s %-12s %10s %8s\n", "fixes: to preemption bound 2", "arch",
-	       "result", "schedules", "seconds");
+	printf("\n%-62s %-8s %-12s %10s %10s %8s %8s\n", "fixes: to preemption bound 2", "arch",
+	       "result", "schedules", "executions", "seconds", "cpu s");
 	for (u32 i = 0; i < p->n; i++) {
 		const struct check *c = &p->check[i];
 		u64 now = search_now_ns();

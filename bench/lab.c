@@ -69,12 +69,17 @@ double lab_get(const struct metrics *ms, const char *name)
 	return 0;
 }
 
-static struct rusage usage(void)
+static struct rusage usage_of(int who)
 {
 	struct rusage ru = { 0 };
 
-	getrusage(RUSAGE_SELF, &ru);
+	getrusage(who, &ru);
 	return ru;
+}
+
+static struct rusage usage(void)
+{
+	return usage_of(RUSAGE_SELF);
 }
 
 static double timeval_s(struct timeval tv)
@@ -87,6 +92,13 @@ double lab_cpu_s(void)
 	struct rusage ru = usage();
 
 	return timeval_s(ru.ru_utime) + timeval_s(ru.ru_stime);
+}
+
+double lab_all_cpu_s(void)
+{
+	struct rusage ru = usage_of(RUSAGE_CHILDREN);
+
+	return lab_cpu_s() + timeval_s(ru.ru_utime) + timeval_s(ru.ru_stime);
 }
 
 /* ru_maxrss is in KiB. */

@@ -32,6 +32,8 @@ double lab_get(const struct metrics *ms, const char *name);
  * has one thread: on an idle host its CPU time is its elapsed time.
  */
 double lab_cpu_s(void);
+/* And of all child processes that have ended. */
+double lab_all_cpu_s(void);
 double lab_peak_mib(void);
 
 #endif

@@ -354,7 +354,8 @@ struct xverdict {
 	bool found;
 	u32 bound;		/* complete to so many preemptions (if complete) */
 	bool complete;		/* every execution to max_bound was seen */
-	u64 schedules;
+	u64 schedules;		/* run to their end */
+	u64 executions;		/* those given up at a state that is known, too */
 	double seconds;
 	struct xchoices choices;	/* of the violation */
 	u64 dropped[XMAX_THREADS];	/* operations left out by minimising */

@@ -200,6 +200,7 @@ void search_run_for(struct xworld *w, const struct xsearch *how, enum xrule want
 	verdict->choices = s.choices;
 	verdict->result = s.result;
 	verdict->schedules = s.schedules;
+	verdict->executions = s.runs;
 	verdict->seconds = (double)(search_now_ns() - start) / 1e9;
 	if (end == SEARCH_FOUND) {
 		verdict->found = true;
