@@ -14,9 +14,10 @@
  *    (systematic, each state once, up to a bound; PCT, random, replay),
  *    the minimiser, and the witness.
  *
- * Execution is stateless: reset, run again. All that an execution can change lies in
+ * An execution is its choices: reset, run again. All that an execution can change lies in
  * one arena at a fixed address and is reset by copy; so the same choices
- * give the same execution, in any process.
+ * give the same execution, in any process. A search that shares a beginning between
+ * executions may have states kept, to go on from (keep.c).
  */
 #ifndef TLBLAB_EXPLORE_EXPLORE_H
 #define TLBLAB_EXPLORE_EXPLORE_H
@@ -250,7 +251,8 @@ enum xchoice_kind {
  * and holds what each would do. running is the index of the
  * thread or handler that can move on the CPU that moved last (drains and grace periods
  * in between do not count), or n when there is none (then switching is no preemption). choose: one of n
- * values. Called on any stack of the world (of MACH_STACK_SIZE): keep frames
+ * values. keep (may be NULL): asked before that, whether the state is to be kept,
+ * xworld_resume(). Called on any stack of the world (of MACH_STACK_SIZE): keep frames
  * below 64 KiB, and do not leave by longjmp().
  */
 struct xchooser {
@@ -258,6 +260,7 @@ struct xchooser {
 	u32 (*choose)(void *ctx, enum xchoice_kind kind, u32 n);
 	void *ctx;
 	u32 (*repeat)(void *ctx);
+	bool (*keep)(void *ctx);
 };
 
 /* ---- the world ---- */
@@ -304,6 +307,18 @@ void xworld_set_step_limit(struct xworld *w, u32 steps);
 /* One execution, from the start. events may be NULL; *nr_events in: room. */
 void xworld_run(struct xworld *w, const struct xchooser *chooser,
 		struct xresult *result, struct xevent *events, u32 *nr_events);
+
+/*
+ * Go on from the youngest state that the chooser has asked to keep, as an execution that came
+ * there. States are kept until xworld_run(), which begins anew, or until they are
+ * forgotten; the i-th from the start. There is room for XMAX_KEPT_STATES. A chooser asks for
+ * it only if the world keeps states, and not while events are wanted.
+ */
+#define XMAX_KEPT_STATES 128
+bool xworld_keeps(const struct xworld *w);
+void xworld_resume(struct xworld *w, const struct xchooser *chooser,
+		   struct xresult *result);
+void xworld_forget(struct xworld *w, u32 i);
 
 /*
  * The step that a CPU's thread has come to, whether it can make it now or not; of its

@@ -179,6 +179,7 @@ static void frames_begin(struct xworld *w, u32 cpu, u32 pfn, u32 order, u32 gfp)
 		f->used = 1;
 		f->table = !!(gfp & MACH_GFP_TABLE);
 		f->order = i ? 0xff : (u8)order;
+		f->plain = !w->prog.core || (gfp & MACH_GFP_ATOMIC);
 		f->dirty = 1;
 		f->boot = w->booting;
 		/* Zeroing is a write: an odd time would be before the next. */
@@ -399,6 +400,7 @@ void xkfree(void *p, size_t size, const struct mach_site *site)
 	struct xthr *t = xstack()->t;
 	struct xworld *w = xstack()->w;
 	struct xarena *a = w->a;
+	u64 unit;
 
 	xskip(w, site);
 	if (w->booting || !xin_arena(w, p))
@@ -406,7 +408,8 @@ void xkfree(void *p, size_t size, const struct mach_site *site)
 	xstep_begin(t, site, MACH_SITE_MEM);
 	xstep_heap(w, &t->step, xoff(w, p), true);
 	xpark(w, t, XWHY_STEP);
-	w->heap_freed[(xoff(w, p) - XHEAP_AT) >> 6] = w->execution;
+	unit = (xoff(w, p) - XHEAP_AT) >> 6;
+	a->heap_freed[unit / 64] |= 1UL << unit % 64;
 	if (a->nr_kfreed == XMAX_KFREED)
 		return;
 	a->kfreed[a->nr_kfreed].off = xoff(w, p);

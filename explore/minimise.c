@@ -158,7 +158,7 @@ static bool try_trial(struct minimiser *m, enum trial how)
 {
 	struct guide g = { .from = &m->trial, .out = &m->out, .agent = NO_AGENT,
 			   .cpu = XNO_CPU, .exact = how == TRIAL_EXACT };
-	const struct xchooser chooser = { guide_pick, guide_choose, &g, NULL };
+	const struct xchooser chooser = { .pick = guide_pick, .choose = guide_choose, .ctx = &g };
 	struct xresult result;
 	struct trace old = m->trace;
 
@@ -222,7 +222,7 @@ static bool fails_anyhow(struct minimiser *m)
 		return false;
 	for (u32 i = 0; i < 2; i++) {
 		bool last = i;
-		const struct xchooser chooser = { plain_pick, plain_choose, &last, NULL };
+		const struct xchooser chooser = { .pick = plain_pick, .choose = plain_choose, .ctx = &last };
 
 		xworld_run(m->w, &chooser, &result, NULL, NULL);
 		if (result.outcome == XOUT_VIOLATION)

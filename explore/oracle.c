@@ -359,8 +359,7 @@ static u32 live_objects(const struct xworld *w, u64 from, u64 to, const struct m
 	u32 n = 0;
 
 	for (u64 i = (from - XHEAP_AT) >> 6; i < (to - XHEAP_AT) >> 6; i++) {
-		if (w->heap_obj[i] != i || w->heap_freed[i] == w->execution ||
-		    w->heap_freed[i] == 1)
+		if (w->heap_obj[i] != i || w->a->heap_freed[i / 64] & 1UL << i % 64)
 			continue;
 		*last = w->heap_site[i];
 		n++;

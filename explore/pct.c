@@ -121,7 +121,7 @@ static u32 default_choose(void *ctx, enum xchoice_kind kind, u32 n)
 
 static u32 estimate_steps(struct search *s)
 {
-	const struct xchooser chooser = { default_pick, default_choose, NULL, NULL };
+	const struct xchooser chooser = { .pick = default_pick, .choose = default_choose };
 	struct xresult result;
 
 	xworld_run(s->world, &chooser, &result, NULL, NULL);
@@ -131,14 +131,14 @@ static u32 estimate_steps(struct search *s)
 enum search_end search_pct(struct search *s)
 {
 	struct pct p = { .choices = &s->choices };
-	const struct xchooser chooser = { pct_pick, pct_choose, &p, NULL };
+	const struct xchooser chooser = { .pick = pct_pick, .choose = pct_choose, .ctx = &p };
 	u64 index;
 
 	p.steps = estimate_steps(s);
 	p.depth = s->how->max_bound < PCT_MAX_DEPTH ? s->how->max_bound + 1 : PCT_MAX_DEPTH;
 	while (!search_over(s) && search_next_seed(s, &index)) {
 		pct_start(&p, s->how->seed, index);
-		if (!search_execute(s, &chooser))
+		if (!search_execute(s, &chooser, false))
 			continue;
 		if (!s->workers)
 			return SEARCH_FOUND;

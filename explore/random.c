@@ -33,13 +33,13 @@ static u32 random_choose(void *ctx, enum xchoice_kind kind, u32 n)
 enum search_end search_random(struct search *s)
 {
 	struct random r = { .choices = &s->choices };
-	const struct xchooser chooser = { random_pick, random_choose, &r, NULL };
+	const struct xchooser chooser = { .pick = random_pick, .choose = random_choose, .ctx = &r };
 	u64 index;
 
 	while (!search_over(s) && search_next_seed(s, &index)) {
 		rng_seed(&r.rng, s->how->seed, index);
 		s->choices.n = 0;
-		if (!search_execute(s, &chooser))
+		if (!search_execute(s, &chooser, false))
 			continue;
 		if (!s->workers)
 			return SEARCH_FOUND;

@@ -317,18 +317,28 @@ static bool next_mover(struct xworld *w, struct mover *m)
 	return true;
 }
 
+/* The search wants to come back to this state: the host copies it. */
+static void keep(struct xworld *w, struct xthr *from)
+{
+	if (!from || w->stop || w->booting || !w->chooser->keep ||
+	    !w->chooser->keep(w->chooser->ctx))
+		return;
+	w->keep_from = from;
+	coro_switch(&from->coro, &w->host);
+}
+
 /*
  * Take machine steps until a thread's turn comes. NULL: this execution, or
  * phase, is over.
  */
-static struct xthr *sched(struct xworld *w)
+static struct xthr *sched(struct xworld *w, struct xthr *from)
 {
 	struct xarena *a = w->a;
 	struct xthr *t;
 	struct mover m;
 	u32 cpu;
 
-	while (next_mover(w, &m)) {
+	while (keep(w, from), next_mover(w, &m)) {
 		if (++a->step > w->step_limit && a->phase == XPHASE_RUN) {
 			xviolate(w, XRULE_LIVELOCK, "no end after %u steps", w->step_limit);
 			return NULL;
@@ -352,7 +362,7 @@ static struct xthr *sched(struct xworld *w)
 /* To whoever moves next, from the stack of `from` (NULL: the host's). */
 static void leave(struct xworld *w, struct xthr *from)
 {
-	struct xthr *next = sched(w);
+	struct xthr *next = sched(w, from);
 
 	if (next == from && next)
 		return;
@@ -389,10 +399,23 @@ void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed ne
 	xpark(w, t, why);
 }
 
-void xsched_run(struct xworld *w)
+void xsched_run(struct xworld *w, struct xthr *first)
 {
-	if (!w->stop)
+	if (w->stop)
+		return;
+	if (first) {
+		w->cur = first;
+		coro_switch(&w->host, &first->coro);
+	} else {
 		leave(w, NULL);
+	}
+	while (w->keep_from) {
+		struct xthr *from = w->keep_from;
+
+		w->keep_from = NULL;
+		xkeep_save(w, from);
+		coro_switch(&w->host, &from->coro);
+	}
 	w->cur = NULL;
 }
 

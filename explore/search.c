@@ -100,12 +100,15 @@ bool search_over(struct search *s)
 
 #define PROGRESS_EVERY 256	/* executions */
 
-bool search_execute(struct search *s, const struct xchooser *chooser)
+bool search_execute(struct search *s, const struct xchooser *chooser, bool resume)
 {
 	const struct xsearch *how = s->how;
 
 	s->runs++;
-	xworld_run(s->world, chooser, &s->result, NULL, NULL);
+	if (resume)
+		xworld_resume(s->world, chooser, &s->result);
+	else
+		xworld_run(s->world, chooser, &s->result, NULL, NULL);
 	if (s->result.outcome == XOUT_STOPPED)
 		return false;
 	s->schedules++;
@@ -266,7 +269,7 @@ bool xsearch_replay(struct xworld *w, const struct xverdict *verdict,
 		    struct xresult *result, struct xevent *events, u32 *nr_events)
 {
 	struct replay r = { .choices = &verdict->choices };
-	const struct xchooser chooser = { replay_pick, replay_choose, &r, NULL };
+	const struct xchooser chooser = { .pick = replay_pick, .choose = replay_choose, .ctx = &r };
 
 	xworld_drop_ops(w, verdict->dropped);
 	xworld_run(w, &chooser, result, events, nr_events);

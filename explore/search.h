@@ -38,10 +38,10 @@ u64 search_now_ns(void);
 /* Asked before each execution: is the budget over? */
 bool search_over(struct search *s);
 /*
- * One execution. True: it breaks the rule in question. Choices are the
- * caller's to record.
+ * One execution, from the start, or from the youngest state that the world keeps. True: it
+ * breaks the rule in question. Choices are the caller's to record.
  */
-bool search_execute(struct search *s, const struct xchooser *chooser);
+bool search_execute(struct search *s, const struct xchooser *chooser, bool resume);
 
 /* One bound. The whole of it; with workers, this worker's share. */
 enum search_end search_systematic(struct search *s);

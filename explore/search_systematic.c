@@ -381,16 +381,48 @@ static bool advance(struct systematic *d)
 	return false;
 }
 
+/* ---- kept states ---- */
+
+#define KEEP_EVERY 12	/* nodes */
+
+static void forget(struct systematic *d, u32 i)
+{
+	xworld_forget(d->s->world, i);
+	d->nr_kept--;
+	memmove(&d->kept[i], &d->kept[i + 1], (d->nr_kept - i) * sizeof(d->kept[0]));
+}
+
+/* Most of what is left to try is near the end: far from it, fewer will do. */
+static void thin_out(struct systematic *d)
+{
+	for (u32 i = d->nr_kept / 2; i-- > 1;)
+		forget(d, 2 * i - 1);
+}
+
+static bool systematic_keep(void *ctx)
+{
+	struct systematic *d = ctx;
+	u32 before = d->nr_kept ? d->kept[d->nr_kept - 1].depth : 0;
+
+	if (d->depth < before + KEEP_EVERY)
+		return false;
+	if (d->nr_kept == XMAX_KEPT_STATES)
+		thin_out(d);
+	d->kept[d->nr_kept++] = (struct kept){ d->depth, d->last_pick };
+	return true;
+}
+
+/* The path goes on from a node that has changed: from the last state before it. */
 static bool execute(struct systematic *d)
 {
-	const struct xchooser chooser = {
-		.pick = systematic_pick, .choose = systematic_choose,
-		.repeat = systematic_repeat, .ctx = d,
-	};
-
-	d->depth = 0;
-	d->last_pick = 0;
-	return search_execute(d->s, &chooser);
+	while (d->nr_kept && d->kept[d->nr_kept - 1].depth >= d->len)
+		forget(d, d->nr_kept - 1);
+	d->depth = d->last_pick = 0;
+	if (d->nr_kept) {
+		d->depth = d->kept[d->nr_kept - 1].depth;
+		d->last_pick = d->kept[d->nr_kept - 1].last_pick;
+	}
+	return search_execute(d->s, &d->chooser, d->nr_kept);
 }
 
 /* ---- giving and taking ---- */
@@ -447,6 +479,8 @@ static bool take(struct systematic *d)
 	if (!in)
 		return false;
 	journal_undo(&d->trace, 0);
+	/* Another path. */
+	d->nr_kept = 0;
 	while (d->size < n)
 		nodes_grow(d);
 	for (u32 k = 0; k < n; k++) {
@@ -503,6 +537,11 @@ enum search_end search_systematic(struct search *s)
 	d->bound = s->bound;
 	d->reduce = s->how->reduce;
 	d->shared = s->shared;
+	d->chooser = (struct xchooser){
+		.pick = systematic_pick, .choose = systematic_choose,
+		.repeat = systematic_repeat, .ctx = d,
+		.keep = xworld_keeps(s->world) ? systematic_keep : NULL,
+	};
 	end = explore(d);
 	trace_free(&d->trace);
 	free(d->node);

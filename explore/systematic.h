@@ -82,10 +82,18 @@ struct trace {
 	u32 nr_objects, hash_size;
 };
 
+/* A state that the world keeps: it came to `depth`, after this pick. */
+struct kept {
+	u32 depth, last_pick;
+};
+
 struct systematic {
 	struct search *s;
 	u32 bound;
 	bool reduce;
+	struct xchooser chooser;
+	struct kept kept[XMAX_KEPT_STATES];	/* growing depths, all of this path */
+	u32 nr_kept;
 
 	struct node *node;
 	u32 len, size;		/* nodes of the path; room */

@@ -243,7 +243,7 @@ static void forget_history(struct xworld *w)
 	/* Tables, and what was stored in pages: a copy goes by the records. */
 	for (u32 i = 1; i < w->nr_frames; i++) {
 		/* Words without records are zero there. */
-		if (!a->frame[i].used && a->frame[i].zero)
+		if (!a->frame[i].used)
 			memset(w->phys + ((u64)i << w->page_shift), 0, 1UL << w->page_shift);
 		if (!a->frame[i].used)
 			continue;
@@ -459,7 +459,7 @@ static void run_init(struct xworld *w)
 		a->nr_threads_left += !w->prog.thread[i].forked;
 	xthread_setup(w, XTHR_MAIN, w->boot_task, 0, NULL, NULL);
 	xthread_make_ready(w, &a->thr[XTHR_MAIN]);
-	xsched_run(w);
+	xsched_run(w, NULL);
 	if (w->stop)
 		return;
 	for (u32 i = 0; i < w->prog.nr_threads; i++)
@@ -490,7 +490,6 @@ struct xworld *xworld_create(const struct xprogram *program, char *error,
 		w->skip = program->skip;
 		boot(w);
 		w->heap_booted = w->a->heap_boot;
-		w->execution = 1;
 		if (!result.detail[0])
 			run_init(w);
 		if (result.detail[0])
@@ -519,6 +518,7 @@ void xworld_destroy(struct xworld *w)
 	for (u32 i = 0; i < XMAX_MEM; i++)
 		free(w->mem_copy[i]);
 	free(w->snap_frames);
+	xkeep_free(w);
 	if (w->a)
 		munmap(w->a, XARENA_SIZE);
 	free(w);
@@ -573,23 +573,19 @@ static void run_final(struct xworld *w)
 	for (u32 i = 0; i < w->prog.nr_threads && w->prog.check_leaks; i++)
 		if (a->thr[i].why == XWHY_BLOCKED)
 			xthread_make_ready(w, &a->thr[i]);
-	xsched_run(w);
+	xsched_run(w, NULL);
 	if (!w->stop && w->prog.check_leaks)
 		xoracle_leaks(w);
 }
 
-void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult *result,
-		struct xevent *events, u32 *nr_events)
+/* From the state that is in the arena now. */
+static void run_from(struct xworld *w, struct xthr *first, const struct xchooser *chooser,
+		     struct xresult *result)
 {
 	*result = (struct xresult){ .outcome = XOUT_PASS };
-	w->execution++;
-	xworld_reset(w);
 	w->result = result;
 	w->chooser = chooser;
-	w->events = events;
-	w->nr_events = 0;
-	w->max_events = events ? *nr_events : 0;
-	xsched_run(w);
+	xsched_run(w, first);
 	result->steps = w->a->step;
 	if (!w->stop && w->a->nr_threads_left)
 		xoracle_deadlock(w);
@@ -600,9 +596,28 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 		result->state_hash = xhash_state(w);
 		xoracle_lost_writes(w);
 	}
-	if (!w->stop) {
+	if (!w->stop)
 		run_final(w);
-	}
+}
+
+void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult *result,
+		struct xevent *events, u32 *nr_events)
+{
+	xworld_reset(w);
+	w->nr_kept = 0;
+	w->events = events;
+	w->nr_events = 0;
+	w->max_events = events ? *nr_events : 0;
+	run_from(w, NULL, chooser, result);
 	if (events)
 		*nr_events = w->nr_events;
+}
+
+void xworld_resume(struct xworld *w, const struct xchooser *chooser, struct xresult *result)
+{
+	struct xthr *first = xkeep_restore(w);
+
+	w->stop = false;
+	w->events = NULL;
+	run_from(w, first, chooser, result);
 }

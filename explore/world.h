@@ -11,6 +11,7 @@
  *	update.c	hardware updates of entries, apart from accesses
  *	frames.c	page frames and the core's objects
  *	oracle.c oracle_data.c	the rules
+ *	keep.c		states that a search goes back to
  *	hash.c		terminal states; event.c the story's raw lines
  *
  * What an execution can change is in the arena, in four parts:
@@ -182,6 +183,8 @@ struct xframe {
 	u8 hooks;		/* a table: entries written that lead to it; wraps */
 	u8 boot;		/* allocated before init: never a leak */
 	u8 zero;		/* contents are zero but for its words, and were at the snapshot */
+	u8 plain;		/* plain C may write there: any frame of a model, and of a core
+				 * those that it can do without (batches of a gather) */
 	u32 born, died;		/* timestamps */
 	u32 died_step;
 	u8 died_cpu;
@@ -492,6 +495,7 @@ struct xarena {
 	struct xcpu cpu[XMAX_CPUS];
 	struct xthr thr[XNR_THR];
 	u16 hash[XHASH];	/* word + 1 */
+	u64 heap_freed[XHEAP_UNITS / 64];	/* a bit at an object's beginning */
 	char fixed_end[0];
 	/* Reset up to their counts. */
 	u16 free[XMAX_FRAMES];
@@ -509,6 +513,13 @@ enum xphase { XPHASE_INIT, XPHASE_RUN, XPHASE_FINAL };
 #define XMAX_SITES 4096
 
 struct xmmu_arch;
+
+/* A state to go on from; keep.c. */
+struct xkept_state {
+	struct xthr *from;	/* was about to look who moves next */
+	char *copy;
+	size_t size;
+};
 
 struct xworld {
 	struct xarena *a;	/* the arena's first byte */
@@ -546,6 +557,10 @@ struct xworld {
 	struct xevent *events;
 	u32 nr_events, max_events;
 
+	struct xthr *keep_from;	/* it asks the host to keep the state; NULL: nobody does */
+	struct xkept_state kept[XMAX_KEPT_STATES];	/* oldest first */
+	u32 nr_kept;
+
 	void *mem_copy[XMAX_MEM];
 	struct { void *copy; u64 at; size_t size; } snap_part[128];
 	u32 nr_parts;
@@ -556,9 +571,6 @@ struct xworld {
 	 */
 	u16 heap_obj[XHEAP_UNITS];
 	const struct mach_site *heap_site[XHEAP_UNITS];
-	/* At an object's beginning: the last execution that freed it (1: init). */
-	u32 heap_freed[XHEAP_UNITS];
-	u32 execution;			/* from 2 */
 	u64 heap_booted;		/* where init's objects begin */
 
 	const struct mach_site *sites[XMAX_SITES];
@@ -626,8 +638,11 @@ extern const struct mach_ops xops;
 void xpark(struct xworld *w, struct xthr *t, enum xwhy why);
 /* The same, but not before its CPU's store buffer is empty, or has room. */
 void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed need);
-/* Let the program's agents run until none can; on the host's stack. */
-void xsched_run(struct xworld *w);
+/*
+ * Let the program's agents run until none can; on the host's stack. first: who was at it when
+ * the state was kept that is in the arena now; NULL: it is the start.
+ */
+void xsched_run(struct xworld *w, struct xthr *first);
 void xthread_setup(struct xworld *w, u32 slot, void *task, u32 cpu,
 		   void (*fn)(void *arg), void *arg);
 void xidle_main(void *arg);
@@ -1045,6 +1060,13 @@ void xupdates_footprint(struct xworld *w, u32 off, struct xstep *s);
 void xupdates_settle(struct xworld *w, u32 cpu);
 /* The frame is freed. */
 void xupdates_forget(struct xworld *w, u32 frame);
+
+/* ---- keep.c: on the host's stack ---- */
+
+void xkeep_save(struct xworld *w, struct xthr *from);
+/* The youngest; returns who was at it. */
+struct xthr *xkeep_restore(struct xworld *w);
+void xkeep_free(struct xworld *w);
 
 /* ---- frames.c ---- */
 

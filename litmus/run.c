@@ -350,7 +350,7 @@ bool litmus_run(struct lit_machines *all, const struct litmus *t, const struct l
 	if (!s)
 		xpanic(__FILE__, __LINE__, "out of memory");
 	s->run = (struct lit_run){ .t = t, .m = m, .w = m->w };
-	s->chooser = (struct xchooser){ pick, choose, &s->odometer, NULL };
+	s->chooser = (struct xchooser){ .pick = pick, .choose = choose, .ctx = &s->odometer };
 	s->limit = how->max_states ? how->max_states : MAX_STATES;
 	s->result = r;
 	set_sites(&s->run);

@@ -444,3 +444,25 @@ void xworld_run(struct xworld *w, const struct xchooser *chooser, struct xresult
 	result->steps = w->s.steps;
 	result->state_hash = state_hash(w);
 }
+
+/* It keeps no states. */
+bool xworld_keeps(const struct xworld *w)
+{
+	(void)w;
+	return false;
+}
+
+void xworld_resume(struct xworld *w, const struct xchooser *chooser, struct xresult *result)
+{
+	(void)w;
+	(void)chooser;
+	(void)result;
+	abort();
+}
+
+void xworld_forget(struct xworld *w, u32 i)
+{
+	(void)w;
+	(void)i;
+	abort();
+}

@@ -68,7 +68,7 @@ static inline u32 dfs_choose(void *ctx, enum xchoice_kind kind, u32 n)
 
 static inline struct xchooser dfs_chooser(struct dfs *d)
 {
-	return (struct xchooser){ dfs_pick, dfs_choose, d, NULL };
+	return (struct xchooser){ .pick = dfs_pick, .choose = dfs_choose, .ctx = d };
 }
 
 /* To the next path; false: all were seen. Call after each run. */
@@ -116,7 +116,7 @@ static inline u32 rnd_choose(void *ctx, enum xchoice_kind kind, u32 n)
 
 static inline struct xchooser rnd_chooser(struct rnd *r)
 {
-	return (struct xchooser){ rnd_pick, rnd_choose, r, NULL };
+	return (struct xchooser){ .pick = rnd_pick, .choose = rnd_choose, .ctx = r };
 }
 
 #endif

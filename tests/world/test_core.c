@@ -340,7 +340,7 @@ static void replay(struct xworld *w)
 	static struct xevent first[MAX_EVENTS], again[MAX_EVENTS];
 	static struct script s;
 	struct rnd r = { .state = 7, .stay = 12 }, other = { .state = 9, .stay = 12 };
-	struct xchooser chooser = { script_pick, script_choose, &s, NULL };
+	struct xchooser chooser = { .pick = script_pick, .choose = script_choose, .ctx = &s };
 	struct xchooser noise = rnd_chooser(&other);
 	struct xresult res, res2;
 	u32 n = MAX_EVENTS, n2;
@@ -378,6 +378,100 @@ static void test_reset_is_exact(void **state)
 	}
 }
 
+/* ---- kept states ---- */
+
+#define KEPT_EACH 7
+
+struct keeper {
+	struct script s;
+	u64 seen[4000];		/* what all could do at a pick */
+	u32 kept[XMAX_KEPT_STATES];	/* where the script was */
+	u32 n;
+};
+
+static u64 steps_hash(const struct xstep *enabled, u32 n)
+{
+	u64 h = n;
+
+	for (u32 i = 0; i < n; i++) {
+		h = h * 31 + xagent_id(enabled[i].agent_kind, enabled[i].agent_index);
+		for (u32 k = 0; k < enabled[i].nr_obj; k++)
+			h = h * 0x100000001b3ULL + (enabled[i].obj[k].cls << 28 |
+						    enabled[i].obj[k].id << 1 |
+						    enabled[i].obj[k].write);
+	}
+	return h;
+}
+
+static u32 keeper_pick(void *ctx, const struct xstep *enabled, u32 n, u32 running)
+{
+	struct keeper *k = ctx;
+
+	if (k->s.rnd)
+		k->seen[k->s.pos] = steps_hash(enabled, n);
+	assert(k->seen[k->s.pos] == steps_hash(enabled, n));
+	return script_pick(&k->s, enabled, n, running);
+}
+
+static u32 keeper_choose(void *ctx, enum xchoice_kind kind, u32 n)
+{
+	struct keeper *k = ctx;
+
+	return script_choose(&k->s, kind, n);
+}
+
+static bool keeper_keep(void *ctx)
+{
+	struct keeper *k = ctx;
+
+	if (!k->s.rnd || k->n == XMAX_KEPT_STATES ||
+	    k->s.pos < (k->n ? k->kept[k->n - 1] + KEPT_EACH : KEPT_EACH))
+		return false;
+	k->kept[k->n++] = k->s.pos;
+	return true;
+}
+
+/* From each state, the youngest first, and after whatever else came of it: as it went on then. */
+static void resume(struct xworld *w, u64 seed)
+{
+	static struct keeper k;
+	struct rnd r = { .state = seed, .stay = 12 }, other = { .state = ~seed, .stay = 12 };
+	struct xchooser chooser = {
+		.pick = keeper_pick, .choose = keeper_choose, .ctx = &k, .keep = keeper_keep,
+	};
+	struct xchooser noise = rnd_chooser(&other);
+	struct xresult first, again;
+
+	memset(&k, 0, sizeof(k));
+	k.s.rnd = &r;
+	xworld_run(w, &chooser, &first, NULL, NULL);
+	k.s.rnd = NULL;
+	assert_true(k.n > 3);
+	for (u32 i = k.n; i-- > 0; xworld_forget(w, i)) {
+		if (i % 3 == 1)
+			continue;
+		for (u32 times = 0; times < 3; times++) {
+			xworld_resume(w, &noise, &again);
+			k.s.pos = k.kept[i];
+			xworld_resume(w, &chooser, &again);
+			assert_int_equal(k.s.pos, k.s.n);
+			assert_memory_equal(&first, &again, sizeof(first));
+		}
+	}
+}
+
+static void test_resume_is_exact(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		struct xworld *w = world(archs[i], NULL, NULL, unmap_a, dontneed_a_load);
+
+		for (u64 seed = 1; xworld_keeps(w) && seed <= 40; seed++)
+			resume(w, seed);
+		xworld_destroy(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_unlocked),
 		cmocka_unit_test(test_freed_tables),
 		cmocka_unit_test(test_reset_is_exact),
+		cmocka_unit_test(test_resume_is_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
