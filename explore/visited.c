@@ -23,13 +23,15 @@
 #define PROBES 64
 
 struct state {
-	u64 name;		/* 0: free */
+	u64 name;
 	u64 sleep;
 	u32 cost;
+	u32 round;		/* of the visit; free in any other */
 };
 
 struct shared {
 	_Atomic u32 changed;	/* objects that became shared */
+	u32 round;		/* from 1; changes while there are no other processes */
 	_Atomic u8 lock[LOCKS];
 	struct sharing all;	/* of XOBJ_ALL */
 	struct sharing object[OBJECTS];
@@ -64,15 +66,8 @@ void shared_unmap(struct shared *sh)
 
 void shared_round(struct shared *sh)
 {
-	char *end = (char *)sh + shared_size(sh->nr_states);
-	char *from = (char *)(((u64)(uintptr_t)sh->state + 4095) & ~4095UL);
-	char *to = (char *)((u64)(uintptr_t)end & ~4095UL);
-
 	sh->changed = 0;
-	memset(sh->state, 0, (size_t)(from - (char *)sh->state));
-	memset(to, 0, (size_t)(end - to));
-	if (madvise(from, (size_t)(to - from), MADV_REMOVE))
-		memset(from, 0, (size_t)(to - from));
+	sh->round++;
 }
 
 /* ---- objects ---- */
@@ -150,21 +145,26 @@ static u64 visit_entry(struct state *e, u32 cost, u64 sleep)
 	return left;
 }
 
-/* Entries of one bucket have one lock. */
+/*
+ * Entries of one bucket have one lock. The first that is looked at depends on the name, too: it
+ * is mostly the right one.
+ */
 u64 visit(struct shared *sh, u64 name, u32 cost, u64 sleep)
 {
 	u64 bucket = name >> 40 & (sh->nr_states / PROBES - 1);
-	struct state *e = &sh->state[bucket * PROBES];
+	struct state *state = &sh->state[bucket * PROBES];
 	u64 left = ~0ULL;
 
 	lock(sh, bucket);
-	for (u32 i = 0; i < PROBES; i++, e++) {
-		if (e->name == name) {
-			left = visit_entry(e, cost, sleep);
+	for (u32 i = 0; i < PROBES; i++) {
+		struct state *e = &state[(name + i) & (PROBES - 1)];
+
+		if (e->round != sh->round) {
+			*e = (struct state){ name, sleep, cost, sh->round };
 			break;
 		}
-		if (!e->name) {
-			*e = (struct state){ name, sleep, cost };
+		if (e->name == name) {
+			left = visit_entry(e, cost, sleep);
 			break;
 		}
 	}
