@@ -10,8 +10,8 @@
  * a CPU does is: the steps of its thread, and its buffered stores becoming visible. So a
  * bound on preemptions is one on contexts, in each of which one CPU writes memory (Atig,
  * Bouajjani, Parlato; CAV 2011). An interrupt, taken anywhere and gone through to its end,
- * is free, and ends no context. Leaving a handler that could go on is a preemption, and so is
- * going back to it from a CPU that could go on.
+ * is free, and ends no context. Leaving a handler that could go on is a preemption, for another
+ * interrupt as well, and so is going back to it from a CPU that could go on.
  *
  * A bound is searched from the start, the lower ones' work again: the next bound
  * costs many times as much as the one before, so that little is lost.
@@ -43,13 +43,15 @@ static struct node *node_new(struct systematic *d, u32 k)
 		nodes_grow(d);
 	nd = &d->node[k];
 	nd->journal_made = d->trace.journal_len;
+	nd->irqs_asleep = nd->irqs_moved = 0;
+	nd->chain = 0;
+	memset(nd->handlers, 0, sizeof(nd->handlers));
 	return nd;
 }
 
 /* ---- preemptions ---- */
 
-/* Taking an interrupt. */
-static bool is_free(const struct xstep *step)
+static bool takes_irq(const struct xstep *step)
 {
 	return step->agent_kind == XAGENT_IRQ && !step->handler;
 }
@@ -59,8 +61,8 @@ static u32 step_cost(const struct node *nd, const struct xstep *step)
 {
 	bool leaves = nd->last != NO_CPU && nd->last != step->cpu && !nd->waits;
 
-	if (is_free(step))
-		return 0;
+	if (takes_irq(step))
+		return nd->in_handler != NO_CPU;
 	if (step->handler)
 		return nd->in_handler == step->cpu ? 0 :
 		       nd->in_handler != NO_CPU ? 1 : nd->last != NO_CPU && !nd->waits;
@@ -72,7 +74,7 @@ static bool can_go_on(u32 cpu, bool handler, const struct xstep *enabled, u32 n)
 {
 	for (u32 i = 0; i < n; i++)
 		if (enabled[i].cpu == cpu && enabled[i].handler == handler &&
-		    !is_free(&enabled[i]))
+		    !takes_irq(&enabled[i]))
 			return true;
 	return false;
 }
@@ -85,7 +87,7 @@ static u64 agent_bit(const struct xstep *step)
 /* The step goes on with what runs, at no cost. */
 static bool goes_on(const struct node *nd, const struct xstep *step)
 {
-	if (is_free(step))
+	if (takes_irq(step))
 		return false;
 	if (nd->in_handler != NO_CPU)
 		return step->handler && step->cpu == nd->in_handler;
@@ -98,7 +100,7 @@ static void note_ready(struct node *at, const struct xstep *enabled, u32 n)
 	bool ready = false;
 
 	for (u32 i = 0; i < n; i++)
-		ready |= is_free(&enabled[i]) && enabled[i].cpu == at->cpu;
+		ready |= takes_irq(&enabled[i]) && enabled[i].cpu == at->cpu;
 	if (ready)
 		at->ready |= AGENT(at->value);
 	else
@@ -186,7 +188,7 @@ static u64 persistent(struct systematic *d, const struct node *nd,
 		bool own = goes_on(nd, step);
 
 		runs |= own && nd->in_handler == NO_CPU;
-		if (!is_free(step))
+		if (!takes_irq(step))
 			cpus |= agent_bit(step);
 		if ((own || UNBOUNDED(d->bound)) && closed(d, agent_bit(step), step, 1))
 			return agent_bit(step);
@@ -195,7 +197,10 @@ static u64 persistent(struct systematic *d, const struct node *nd,
 		cpus : nd->enabled;
 }
 
-/* The one to try first: the CPU that runs, then what it waits for, then what is cheapest. */
+/*
+ * The one to try first: an interrupt, so that it is known what its handler touches; the CPU that
+ * runs, then what it waits for, then what is cheapest.
+ */
 static u32 first_of(const struct node *nd, u64 agents, const struct xstep *enabled, u32 n)
 {
 	u32 best = n, best_rank = ~0U;
@@ -205,8 +210,8 @@ static u32 first_of(const struct node *nd, u64 agents, const struct xstep *enabl
 
 		if (!(agents & agent_bit(&enabled[i])))
 			continue;
-		rank = step_cost(nd, &enabled[i]) ? 8 : is_free(&enabled[i]) ? 4 :
-		       enabled[i].handler || enabled[i].cpu == nd->last ? 0 : 2;
+		rank = step_cost(nd, &enabled[i]) ? 8 : takes_irq(&enabled[i]) ? 0 :
+		       enabled[i].handler || enabled[i].cpu == nd->last ? 2 : 4;
 		rank += enabled[i].agent_kind == XAGENT_DRAIN;
 		if (rank < best_rank) {
 			best = i;
@@ -235,8 +240,10 @@ static u32 node_move(struct systematic *d, u32 k, u32 agent, const struct xstep 
 	nd->kind = (u8)enabled[i].agent_kind;
 	nd->handler = enabled[i].handler;
 	nd->step_cost = (u8)step_cost(nd, &enabled[i]);
-	if (d->reduce)
+	if (d->reduce) {
 		trace_step(d, nd, &enabled[i]);
+		trace_handler(d, k, &enabled[i]);
+	}
 	d->last_pick = k + 1;
 	d->depth = k + 1;
 	return i;
@@ -264,7 +271,7 @@ static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 {
 	u32 k = d->depth;
 	struct node *nd = node_new(d, k);
-	u64 todo;
+	u64 todo, want;
 
 	nd->n = 0;
 	nd->done = 0;
@@ -273,10 +280,14 @@ static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 	node_follow(d, nd, enabled, n);
 	if (d->reduce) {
 		trace_sleep(d, k, enabled, n);
-		todo = persistent(d, nd, enabled, n) & ~nd->sleep;
+		trace_sleep_irqs(d, k, enabled, n);
+		trace_handler_waits(d, k);
+		todo = want = persistent(d, nd, enabled, n) & ~nd->sleep;
 		if (todo)
 			todo &= visit(d->shared, trace_name(d, nd, enabled, n), nd->cost,
 				      nd->sleep);
+		if (nd->in_handler != NO_CPU && (want & ~todo & nd->own))
+			trace_handler_cut(d, d->last_pick - 1);
 	}
 	nd->todo = affordable(d, nd, todo, enabled, n);
 	if (!nd->todo)
@@ -376,6 +387,7 @@ static bool advance(struct systematic *d)
 	for (; d->len; d->len--) {
 		if (node_next(d, d->len - 1))
 			return true;
+		trace_node_free(d, d->len - 1);
 		journal_undo(&d->trace, d->node[d->len - 1].journal_made);
 	}
 	return false;
@@ -415,6 +427,8 @@ static bool systematic_keep(void *ctx)
 /* The path goes on from a node that has changed: from the last state before it. */
 static bool execute(struct systematic *d)
 {
+	bool found;
+
 	while (d->nr_kept && d->kept[d->nr_kept - 1].depth >= d->len)
 		forget(d, d->nr_kept - 1);
 	d->depth = d->last_pick = 0;
@@ -422,7 +436,10 @@ static bool execute(struct systematic *d)
 		d->depth = d->kept[d->nr_kept - 1].depth;
 		d->last_pick = d->kept[d->nr_kept - 1].last_pick;
 	}
-	return search_execute(d->s, &d->chooser, d->nr_kept);
+	found = search_execute(d->s, &d->chooser, d->nr_kept);
+	if (d->s->result.outcome == XOUT_VIOLATION && d->last_pick)
+		trace_handler_cut(d, d->last_pick - 1);
+	return found;
 }
 
 /* ---- giving and taking ---- */
@@ -457,6 +474,8 @@ static void give(struct systematic *d)
 		return;
 	nd = &d->node[at];
 	value = nd->n ? nd->end - 1U : (u32)__builtin_ctzll(nd->todo);
+	for (u32 k = 0; k <= at; k++)
+		trace_handler_cut(d, k);
 	for (u32 k = 0; k <= at; k++)
 		out[k] = (struct work_node){ d->node[k].done, d->node[k].sleep,
 					     d->node[k].value, d->node[k].n };
@@ -543,7 +562,7 @@ enum search_end search_systematic(struct search *s)
 		.keep = xworld_keeps(s->world) ? systematic_keep : NULL,
 	};
 	end = explore(d);
-	trace_free(&d->trace);
+	trace_free(d);
 	free(d->node);
 	free(d);
 	return end;

@@ -38,6 +38,19 @@ struct touched {
 	bool check;		/* struct xobj: not in names of states */
 };
 
+/*
+ * What an interrupt's handler touches that was taken at a node and gone through to its end, in all
+ * executions from there.
+ */
+#define HANDLER_MAX 128
+struct handler {
+	struct handler *next;	/* of those that are free */
+	u64 filter;		/* bits of the objects' keys */
+	u32 n;
+	bool complete;		/* else it is not known whether that is all */
+	struct touched touched[HANDLER_MAX];
+};
+
 struct node {
 	u64 enabled;		/* agents that could move */
 	u64 todo;		/* agents still to be tried here */
@@ -47,6 +60,12 @@ struct node {
 	u64 anchored;		/* asleep since a node where they were own; trace.c */
 	u64 ready, unready;	/* tried: their CPU could take an interrupt then, or not */
 	u32 cost;		/* preemptions before this node */
+	/* Interrupts that sleep, by CPU, since which node; moved: but not if the handler is left */
+	u8 irqs_asleep, irqs_moved;
+	u32 irqs_since[XMAX_CPUS];
+	u32 chain;		/* of the step: node + 1 whose interrupt's handler it belongs to,
+				 * which went on undisturbed since; or 0 */
+	struct handler *handlers[XMAX_CPUS];	/* of interrupts taken here */
 	u32 journal_made;	/* height of the journal before this node was made, */
 	u32 journal_moved;	/* and before its step */
 	u16 value;		/* agent of a pick, value of a choose */
@@ -102,6 +121,7 @@ struct systematic {
 	u32 last_pick;		/* number + 1 of the pick before, at depth */
 	bool fresh;		/* the step of node len - 1 has changed */
 
+	struct handler *free_handlers;
 	struct trace trace;
 	struct shared *shared;	/* visited states, who touches what */
 };
@@ -109,7 +129,7 @@ struct systematic {
 /* ---- trace.c ---- */
 
 void journal_undo(struct trace *t, u32 height);
-void trace_free(struct trace *t);
+void trace_free(struct systematic *d);
 
 /* The step of pick node nd happens: the agent's history, and the objects', go on. */
 void trace_step(struct systematic *d, struct node *nd, const struct xstep *step);
@@ -120,6 +140,16 @@ u64 trace_name(const struct systematic *d, const struct node *nd,
 	       const struct xstep *enabled, u32 n);
 /* Agents that sleep at the new node k; see trace.c. Asked in pick(). */
 void trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
+/* The interrupts among them; see trace.c. Asked after trace_sleep(). */
+void trace_sleep_irqs(struct systematic *d, u32 k, const struct xstep *enabled, u32 n);
+/* The step of pick node k happens: is it of a handler that goes on undisturbed? */
+void trace_handler(struct systematic *d, u32 k, const struct xstep *step);
+/* New node k comes after it: has the handler waited? */
+void trace_handler_waits(struct systematic *d, u32 k);
+/* Not all that the handler does, to which the step of node k belongs, is seen there. */
+void trace_handler_cut(struct systematic *d, u32 k);
+/* Node k is dropped. */
+void trace_node_free(struct systematic *d, u32 k);
 /* No agent but `agents` has ever touched what this step touches in a way that conflicts. */
 bool trace_private(struct systematic *d, const struct xstep *step, u64 agents);
 

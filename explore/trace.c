@@ -22,6 +22,23 @@
  * In the same way t sleeps under a handler that interrupts its own CPU. So an interrupt
  * taken here is of interest only if it meets something before t is made.
  *
+ * Interrupts sleep as a whole. An interrupt is tried first at a node, and what its handler
+ * touches until its end (struct handler) is noted in all executions from there. Let H be
+ * that; then t, which does not meet H, nor does anything in H wake what waits then. H need
+ * not be tried after t, for H t costs no more than t H: going through a handler is
+ * free, and it leaves alone who may be left for free. But the handler may also be left half way,
+ * after h of H, for b:
+ *	if t is another CPU's	t h b ...	is	h t b ...,	leaving the handler for t;
+ *	if it is the CPU's own	t h b ...	is nothing else, for t cannot run within H.
+ * So then it sleeps only if a preemption is more than the bound allows. It is awake again after a
+ * step that meets H. That interrupts are turned off meets nothing: it goes on sleeping, and
+ * when they are on again, could have come before. Nor does a step t that only looks, for a
+ * rule, at what H changes (in a handler or not): it is itself seen here without H. But between h and
+ * the rest of H it would see something else; so this counts as if the CPU had moved.
+ * H is known only if all that begins at the node was gone through to the end of the handler: not
+ * if the handler had to wait, came to a state that was visited, or broke a rule; nor if
+ * part of it was given to another worker, or there is no room.
+ *
  * Persistent sets (Godefroid). If nobody else ever touches what the next step of the CPU that
  * runs touches, then only that step is tried: whatever comes before it could come after
  * it, at no higher cost. In the same way, while no interrupt handler touches anything
@@ -124,8 +141,18 @@ static struct object *object_get(struct systematic *d, u32 key)
 	return o;
 }
 
-void trace_free(struct trace *t)
+void trace_free(struct systematic *d)
 {
+	struct trace *t = &d->trace;
+
+	for (u32 k = 0; k < d->len; k++)
+		trace_node_free(d, k);
+	while (d->free_handlers) {
+		struct handler *h = d->free_handlers;
+
+		d->free_handlers = h->next;
+		free(h);
+	}
 	for (u32 i = 0; i < t->hash_size; i++)
 		free(t->hash[i]);
 	free(t->hash);
@@ -404,6 +431,219 @@ void trace_sleep(struct systematic *d, u32 k, const struct xstep *enabled, u32 n
 			continue;
 		nd->sleep |= bit;
 		nd->ready |= at->ready & ~at->unready & bit;
+	}
+}
+
+/* ---- interrupts that sleep ---- */
+
+static u64 filter_bit(u32 key)
+{
+	return 1ULL << (object_hash(key) & 63);
+}
+
+static struct handler *handler_new(struct systematic *d)
+{
+	struct handler *h = d->free_handlers;
+
+	if (h)
+		d->free_handlers = h->next;
+	else
+		h = malloc(sizeof(*h));
+	assert(h);
+	h->filter = 0;
+	h->n = 0;
+	h->complete = true;
+	return h;
+}
+
+void trace_node_free(struct systematic *d, u32 k)
+{
+	for (u32 cpu = 0; cpu < XMAX_CPUS; cpu++) {
+		struct handler *h = d->node[k].handlers[cpu];
+
+		if (!h)
+			continue;
+		h->next = d->free_handlers;
+		d->free_handlers = h;
+		d->node[k].handlers[cpu] = NULL;
+	}
+}
+
+static void handler_add(struct handler *h, const struct touched *t)
+{
+	u64 bit = filter_bit(t->key);
+
+	for (u32 i = 0; i < h->n && (h->filter & bit); i++)
+		if (h->touched[i].key == t->key) {
+			h->touched[i].write |= t->write;
+			return;
+		}
+	if (h->n == HANDLER_MAX) {
+		h->complete = false;
+		return;
+	}
+	h->filter |= bit;
+	h->touched[h->n++] = *t;
+}
+
+static bool handler_meets(const struct handler *h, u32 key, bool write)
+{
+	if (!(h->filter & filter_bit(key)))
+		return false;
+	for (u32 i = 0; i < h->n; i++)
+		if (h->touched[i].key == key && (write || h->touched[i].write))
+			return true;
+	return false;
+}
+
+/* looks: the step only looks for a rule at what the handler writes. */
+static bool handler_meets_node(const struct handler *h, const struct node *at, bool *looks)
+{
+	if (at->all)
+		return true;
+	for (u32 i = 0; i < at->nr_obj; i++) {
+		const struct touched *t = &at->touched[i];
+
+		if (!handler_meets(h, t->key, t->write))
+			continue;
+		if (t->write || !t->check)
+			return true;
+		*looks = true;
+	}
+	return false;
+}
+
+/* Nobody waits for these to change, but at a site that waits: an interrupt. */
+static bool is_waited_for(const struct xstep *step, u32 cls)
+{
+	return cls != XOBJ_MODE && cls != XOBJ_RCU && cls != XOBJ_VIEWS &&
+	       (cls != XOBJ_IRQ || step->site_kind != MACH_SITE_SCHED);
+}
+
+static bool handler_meets_waiter(const struct handler *h, const struct xstep *step)
+{
+	if (touches_all(step))
+		return true;
+	for (u32 i = 0; i < step->nr_obj; i++)
+		if (is_waited_for(step, step->obj[i].cls) &&
+		    handler_meets(h, object_key(step->obj[i]), step->obj[i].write))
+			return true;
+	return false;
+}
+
+void trace_handler(struct systematic *d, u32 k, const struct xstep *step)
+{
+	const struct xobj irqs_off = { .cls = XOBJ_MODE, .id = XMODE_IRQS + step->cpu };
+	struct node *nd = &d->node[k];
+	const struct node *at = d->last_pick ? &d->node[d->last_pick - 1] : NULL;
+	struct handler *h;
+
+	nd->chain = 0;
+	if (UNBOUNDED(d->bound))
+		return;
+	if (step->agent_kind == XAGENT_IRQ && !step->handler) {
+		if (!nd->handlers[step->cpu])
+			nd->handlers[step->cpu] = handler_new(d);
+		nd->chain = k + 1;
+	} else if (at && at->chain && step->handler && step->cpu == at->cpu &&
+		   nd->in_handler == at->cpu) {
+		nd->chain = at->chain;
+	}
+	if (!nd->chain)
+		return;
+	h = d->node[nd->chain - 1].handlers[step->cpu];
+	h->complete &= !nd->all;
+	for (u32 i = 0; i < nd->nr_obj; i++)
+		if (nd->touched[i].key != object_key(irqs_off))
+			handler_add(h, &nd->touched[i]);
+}
+
+void trace_handler_cut(struct systematic *d, u32 k)
+{
+	const struct node *nd = &d->node[k];
+
+	if (nd->n || !nd->chain)
+		return;
+	d->node[nd->chain - 1].handlers[nd->cpu]->complete = false;
+}
+
+void trace_handler_waits(struct systematic *d, u32 k)
+{
+	const struct node *nd = &d->node[k], *at;
+	struct xstep step;
+
+	if (!d->last_pick)
+		return;
+	at = &d->node[d->last_pick - 1];
+	if (at->chain && nd->in_handler != at->cpu &&
+	    xworld_parked(d->s->world, at->cpu, true, &step))
+		trace_handler_cut(d, d->last_pick - 1);
+}
+
+/* What waits at this node could go on after the handler; as wakes(). */
+static bool handler_wakes(struct systematic *d, const struct node *nd, const struct node *at,
+			  const struct handler *h)
+{
+	struct xworld *w = d->s->world;
+	const struct xprogram *p = xworld_program(w);
+	struct xstep step;
+
+	if (nd->waits) {
+		for (u32 i = 0; i < p->nr_threads; i++)
+			if (p->thread[i].forked)
+				return true;
+		if (xworld_parked(w, nd->last, false, &step) && handler_meets_waiter(h, &step))
+			return true;
+	}
+	return nd->in_handler == NO_CPU && (at->handler || at->kind == XAGENT_IRQ) &&
+	       xworld_parked(w, at->cpu, true, &step) && handler_meets_waiter(h, &step);
+}
+
+/* cpu's interrupt slept at the node before, or was tried there: does it sleep at node k? */
+static bool irq_sleeps(struct systematic *d, u32 k, u32 at, u32 cpu)
+{
+	const struct node *prev = &d->node[at];
+	struct node *nd = &d->node[k];
+	const struct handler *h = prev->handlers[cpu];
+	u8 bit = (u8)(1U << cpu);
+	bool looks = false;
+
+	if (prev->value == xagent_id(XAGENT_IRQ, cpu))
+		return false;
+	if (h && h->complete) {
+		nd->irqs_since[cpu] = at;
+	} else {
+		if (!(prev->irqs_asleep & bit))
+			return false;
+		nd->irqs_since[cpu] = prev->irqs_since[cpu];
+		nd->irqs_moved |= prev->irqs_moved & bit;
+		h = d->node[prev->irqs_since[cpu]].handlers[cpu];
+	}
+	if (handler_meets_node(h, prev, &looks) || handler_wakes(d, nd, prev, h))
+		return false;
+	if (prev->cpu == cpu || looks)
+		nd->irqs_moved |= bit;
+	return true;
+}
+
+void trace_sleep_irqs(struct systematic *d, u32 k, const struct xstep *enabled, u32 n)
+{
+	struct node *nd = &d->node[k];
+
+	if (!d->last_pick || UNBOUNDED(d->bound))
+		return;
+	for (u32 cpu = 0; cpu < xworld_program(d->s->world)->nr_cpus; cpu++) {
+		u32 agent = xagent_id(XAGENT_IRQ, cpu), i;
+
+		if (!irq_sleeps(d, k, d->last_pick - 1, cpu))
+			continue;
+		nd->irqs_asleep |= (u8)(1U << cpu);
+		if ((nd->irqs_moved & 1U << cpu) && nd->cost < d->bound)
+			continue;
+		nd->sleep |= AGENT(agent);
+		i = step_of_agent(enabled, n, agent);
+		if (i < n && (nd->irqs_moved & 1U << cpu))
+			d->s->cut = true;
 	}
 }
 
