@@ -146,20 +146,24 @@ static u64 enabled_mask(const struct xstep *enabled, u32 n)
 }
 
 /* Those of the agents whose steps stay within the bound. */
-static u64 affordable(struct systematic *d, const struct node *nd, u64 agents,
+static u64 affordable(const struct systematic *d, const struct node *nd, u64 agents,
 		      const struct xstep *enabled, u32 n)
 {
 	if (UNBOUNDED(d->bound))
 		return agents;
-	for (u32 i = 0; i < n; i++) {
-		u64 a = agent_bit(&enabled[i]);
-
-		if ((agents & a) && nd->cost + step_cost(nd, &enabled[i]) > d->bound) {
-			agents &= ~a;
-			d->s->cut = true;
-		}
-	}
+	for (u32 i = 0; i < n; i++)
+		if (nd->cost + step_cost(nd, &enabled[i]) > d->bound)
+			agents &= ~agent_bit(&enabled[i]);
 	return agents;
+}
+
+/*
+ * Whether the state is looked up: where the search branches, and at one of a few others, so that
+ * it is not long until a known path is given up. The name says at which, for all paths alike.
+ */
+static bool is_looked_up(u64 todo, u64 name)
+{
+	return (todo & (todo - 1)) || name % 4 == 0;
 }
 
 /* Nobody else, whether he can move now or not, ever touches what these steps touch. */
@@ -271,7 +275,7 @@ static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 {
 	u32 k = d->depth;
 	struct node *nd = node_new(d, k);
-	u64 todo, want;
+	u64 todo, want, can, name;
 
 	nd->n = 0;
 	nd->done = 0;
@@ -283,13 +287,15 @@ static u32 pick_new(struct systematic *d, const struct xstep *enabled, u32 n)
 		trace_sleep_irqs(d, k, enabled, n);
 		trace_handler_waits(d, k);
 		todo = want = persistent(d, nd, enabled, n) & ~nd->sleep;
-		if (todo)
-			todo &= visit(d->shared, trace_name(d, nd, enabled, n), nd->cost,
-				      nd->sleep);
+		name = want ? trace_name(d, nd, enabled, n) : 0;
+		if (want && is_looked_up(affordable(d, nd, want, enabled, n), name))
+			todo &= visit(d->shared, name, nd->cost, nd->sleep);
 		if (nd->in_handler != NO_CPU && (want & ~todo & nd->own))
 			trace_handler_cut(d, d->last_pick - 1);
 	}
-	nd->todo = affordable(d, nd, todo, enabled, n);
+	can = affordable(d, nd, todo, enabled, n);
+	d->s->cut |= can != todo;
+	nd->todo = can;
 	if (!nd->todo)
 		return give_up(d, nd);
 	d->len = k + 1;
