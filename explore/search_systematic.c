@@ -13,6 +13,10 @@
  * is free, and ends no context. Leaving a handler that could go on is a preemption, for another
  * interrupt as well, and so is going back to it from a CPU that could go on.
  *
+ * An allocation that fails counts as a preemption: both are what may happen to a program and mostly
+ * does not, and a few of them together show what goes wrong. (Where a core tries again after
+ * each failure, every pattern of them would be searched with every interleaving.)
+ *
  * A bound is searched from the start, the lower ones' work again: the next bound
  * costs many times as much as the one before, so that little is lost.
  *
@@ -67,6 +71,17 @@ static u32 step_cost(const struct node *nd, const struct xstep *step)
 		return nd->in_handler == step->cpu ? 0 :
 		       nd->in_handler != NO_CPU ? 1 : nd->last != NO_CPU && !nd->waits;
 	return (nd->in_handler != NO_CPU) + leaves;
+}
+
+/* Preemptions, and allocations that failed, before node k. */
+static u32 cost_before(const struct systematic *d, u32 k)
+{
+	const struct node *at = &d->node[d->last_pick - 1];
+	u32 cost = at->cost + at->step_cost;
+
+	for (u32 i = d->last_pick; i < k; i++)
+		cost += d->node[i].step_cost;
+	return cost;
 }
 
 /* Can the CPU go on: its thread, or its handler, or what these wait for of themselves? */
@@ -127,7 +142,7 @@ static void node_follow(struct systematic *d, struct node *nd, const struct xste
 	if (interrupt && can_go_on(at->cpu, true, enabled, n))
 		nd->in_handler = at->cpu;
 	if (!UNBOUNDED(d->bound))
-		nd->cost = at->cost + at->step_cost;
+		nd->cost = cost_before(d, d->depth);
 	for (u32 i = 0; i < n; i++)
 		if (goes_on(nd, &enabled[i]))
 			nd->own |= agent_bit(&enabled[i]);
@@ -340,8 +355,8 @@ static u32 systematic_choose(void *ctx, enum xchoice_kind kind, u32 n)
 	bool on_path = k < d->len && k >= d->rebuild;
 	struct node *nd;
 
-	(void)kind;
 	assert(n && n <= UINT16_MAX);
+	assert(d->last_pick);
 	if (on_path && !(d->fresh && k + 1 == d->len)) {
 		assert(d->node[k].n == n);
 		return d->node[k].value;
@@ -354,11 +369,16 @@ static u32 systematic_choose(void *ctx, enum xchoice_kind kind, u32 n)
 			d->len = k + 1;
 			nd->n = nd->end = (u16)n;
 			nd->value = 0;
+			if (kind == XCHOICE_ALLOC && !UNBOUNDED(d->bound) &&
+			    cost_before(d, k) >= d->bound) {
+				nd->end = 1;
+				d->s->cut = true;
+			}
 		}
 	}
 	assert(nd->n == n && nd->value < n);
+	nd->step_cost = kind == XCHOICE_ALLOC && nd->value;
 	nd->journal_moved = d->trace.journal_len;
-	assert(d->last_pick);
 	if (d->reduce)
 		trace_value(d, &d->node[d->last_pick - 1], n, nd->value);
 	return nd->value;

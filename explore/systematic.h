@@ -59,7 +59,7 @@ struct node {
 	u64 own;		/* of the CPU, or the handler, that runs: going on is free */
 	u64 anchored;		/* asleep since a node where they were own; trace.c */
 	u64 ready, unready;	/* tried: their CPU could take an interrupt then, or not */
-	u32 cost;		/* preemptions before this node */
+	u32 cost;		/* preemptions, and failed allocations, before this node */
 	/* Interrupts that sleep, by CPU, since which node; moved: but not if the handler is left */
 	u8 irqs_asleep, irqs_moved;
 	u32 irqs_since[XMAX_CPUS];
@@ -77,7 +77,7 @@ struct node {
 	/* Of the step: */
 	u8 cpu, kind;		/* kind of agent */
 	bool handler;
-	u8 step_cost;		/* preemptions */
+	u8 step_cost;		/* preemptions; of a choose: an allocation that fails */
 	bool all;		/* it touches everything */
 	bool orders;		/* it takes a place in the order of writes that others see */
 	u8 nr_obj;

@@ -278,7 +278,8 @@ static void exec_insn(struct xworld *w, u32 t, const struct fake_insn *in)
 		w->s.lock[in->a] = 0;
 		break;
 	case FAKE_CHOOSE:
-		th->acc = (u8)w->chooser->choose(w->chooser->ctx, XCHOICE_MESSAGE, in->a);
+		th->acc = (u8)w->chooser->choose(w->chooser->ctx,
+						 in->b ? XCHOICE_ALLOC : XCHOICE_MESSAGE, in->a);
 		th->log = (u8)(th->log * 5 + th->acc + 1);
 		break;
 	case FAKE_IRQ:

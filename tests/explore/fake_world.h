@@ -25,7 +25,7 @@ enum fake_op {
 	FAKE_UNLOCK,
 	FAKE_WAIT,	/* until word a is not b */
 	FAKE_FENCE,	/* until the buffer is empty */
-	FAKE_CHOOSE,	/* acc = one of a values */
+	FAKE_CHOOSE,	/* acc = one of a values; b: 0 is an allocation that works */
 	/*
 	 * Thread a is interrupted when it comes to it, for two steps: word 0 doubles and b
 	 * is added; word 0 doubles and word a is read.

@@ -97,7 +97,7 @@ static void random_insn(struct fake *f, u32 t, u32 kind, struct rng *r)
 	case 6:
 		return put(f, t, FAKE_WAIT, word, 0);
 	case 7:
-		return put(f, t, FAKE_CHOOSE, 2, 0);
+		return put(f, t, FAKE_CHOOSE, 2, word & 1);
 	case 8:
 		return put(f, t, FAKE_IRQ, (u8)rng_below(r, f->nr_threads), 1);
 	case 9:
