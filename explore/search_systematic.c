@@ -218,7 +218,10 @@ static u64 persistent(struct systematic *d, const struct node *nd,
 
 /*
  * The one to try first: an interrupt, so that it is known what its handler touches; the CPU that
- * runs, then what it waits for, then what is cheapest.
+ * runs, then what it waits for, then what is cheapest. And drains before threads: what was tried
+ * sleeps in what is tried next until something meets it, so that a store becomes visible
+ * later only if that makes a difference. The other way round, the thread would sleep after
+ * each of its steps that the drain could come before, and each was an execution.
  */
 static u32 first_of(const struct node *nd, u64 agents, const struct xstep *enabled, u32 n)
 {
@@ -231,7 +234,7 @@ static u32 first_of(const struct node *nd, u64 agents, const struct xstep *enabl
 			continue;
 		rank = step_cost(nd, &enabled[i]) ? 8 : takes_irq(&enabled[i]) ? 0 :
 		       enabled[i].handler || enabled[i].cpu == nd->last ? 2 : 4;
-		rank += enabled[i].agent_kind == XAGENT_DRAIN;
+		rank -= enabled[i].agent_kind == XAGENT_DRAIN;
 		if (rank < best_rank) {
 			best = i;
 			best_rank = rank;
