@@ -319,6 +319,8 @@ bool xworld_keeps(const struct xworld *w);
 void xworld_resume(struct xworld *w, const struct xchooser *chooser,
 		   struct xresult *result);
 void xworld_forget(struct xworld *w, u32 i);
+/* Bytes of the youngest; 0: there is none. */
+size_t xworld_kept_size(const struct xworld *w);
 
 /*
  * The step that a CPU's thread has come to, whether it can make it now or not; of its

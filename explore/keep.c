@@ -146,6 +146,7 @@ void xkeep_save(struct xworld *w, struct xthr *from)
 	k.k = &w->kept[w->nr_kept++];
 	k.k->from = from;
 	walk(w, &k);
+	k.k->used = k.at;
 }
 
 struct xthr *xkeep_restore(struct xworld *w)
@@ -169,6 +170,11 @@ bool xworld_keeps(const struct xworld *w)
 #else
 	return true;
 #endif
+}
+
+size_t xworld_kept_size(const struct xworld *w)
+{
+	return w->nr_kept ? w->kept[w->nr_kept - 1].used : 0;
 }
 
 void xworld_forget(struct xworld *w, u32 i)

@@ -424,7 +424,9 @@ static bool advance(struct systematic *d)
 
 /* ---- kept states ---- */
 
-#define KEEP_EVERY 12	/* nodes */
+/* Nodes between two; and one more for so many bytes, which take as long to copy. */
+#define KEEP_EVERY 12
+#define KEEP_BYTES 16384
 
 static void forget(struct systematic *d, u32 i)
 {
@@ -445,7 +447,8 @@ static bool systematic_keep(void *ctx)
 	struct systematic *d = ctx;
 	u32 before = d->nr_kept ? d->kept[d->nr_kept - 1].depth : 0;
 
-	if (d->depth < before + KEEP_EVERY)
+	if (d->depth < before + KEEP_EVERY ||
+	    d->depth < before + KEEP_EVERY + xworld_kept_size(d->s->world) / KEEP_BYTES)
 		return false;
 	if (d->nr_kept == XMAX_KEPT_STATES)
 		thin_out(d);

@@ -33,8 +33,8 @@
  * So then it sleeps only if a preemption is more than the bound allows. It is awake again after a
  * step that meets H. That interrupts are turned off meets nothing: it goes on sleeping, and
  * when they are on again, could have come before. Nor does a step t that only looks, for a
- * rule, at what H changes (in a handler or not): it is itself seen here without H. But between h and
- * the rest of H it would see something else; so this counts as if the CPU had moved.
+ * rule, at what H changes (in a handler or not): it is itself seen here without H. But between
+ * h and the rest of H it would see something else; so this counts as if the CPU had moved.
  * H is known only if all that begins at the node was gone through to the end of the handler: not
  * if the handler had to wait, came to a state that was visited, or broke a rule; nor if
  * part of it was given to another worker, or there is no room.

@@ -518,7 +518,7 @@ struct xmmu_arch;
 struct xkept_state {
 	struct xthr *from;	/* was about to look who moves next */
 	char *copy;
-	size_t size;
+	size_t size, used;
 };
 
 struct xworld {
