@@ -200,6 +200,8 @@ static void fill_split_table(struct vm_area_struct *vma, struct page *page,
 			entry = pte_mkdirty(entry);
 		if (i)
 			WRITE_ONCE(page[i].flags, flags);
+		/* As Linux looks with CONFIG_DEBUG_VM: nobody else has the table, no step. */
+		BUG_ON(!pte_none(pte[i]));
 		set_pte_at(vma->vm_mm, addr, pte + i, entry);
 	}
 }
