@@ -68,7 +68,7 @@ struct vm_area_struct *find_vma(struct mm_struct *mm, u64 addr)
  * Without the mmap_lock: areas may move and change while we look. What we find
  * is a VMA that is or was there (grace periods see to that), or nothing.
  * Whether it is the right one is decided once it is locked; then it stays as it
- * is.
+ * is. So areas_seq saves locking a wrong one, and no more.
  */
 static struct vm_area_struct *find_vma_rcu(struct mm_struct *mm, u64 addr)
 {
@@ -123,6 +123,7 @@ struct vm_area_struct *lock_vma_under_rcu(struct mm_struct *mm, u64 addr)
 
 /* ---- changing ---- */
 
+/* The barrier also puts what a new VMA is before the pointer to it, which has none of its own. */
 static void areas_begin(struct mm_struct *mm)
 {
 	if (!per_vma_locks())
@@ -277,6 +278,18 @@ void vma_detach(struct mm_struct *mm, u32 i, u32 n, struct vm_area_struct **out)
 	memmove(&mm->areas[i], &mm->areas[i + n],
 		(mm->map_count - i - n) * sizeof(mm->areas[0]));
 	mm->map_count -= n;
+	/*
+	 * No slot beyond the count keeps a VMA that will be freed. Else, on a machine whose
+	 * stores overtake each other:
+	 *
+	 *	find_vma_rcu()			areas_insert(), long after
+	 *					  areas[count] = vma (not visible yet)
+	 *					  map_count++
+	 *	reads the new map_count
+	 *	reads areas[count - 1]: a VMA
+	 *	whose grace period is over
+	 */
+	memset(&mm->areas[mm->map_count], 0, n * sizeof(mm->areas[0]));
 	areas_end(mm);
 }
 
