@@ -87,6 +87,8 @@ static enum fault_result do_anonymous_page(struct vm_fault *vmf)
 	page = alloc_user_page(PG_new_anon);
 	if (!page)
 		return FAULT_OOM;
+	/* The zeroes before the entry (Linux: in __folio_mark_uptodate()). */
+	smp_wmb();
 	entry = pte_mkyoung(mk_pte(page, vma->vm_page_prot));
 	install_pte(vmf, page, maybe_mkwrite(pte_mkdirty(entry), vma));
 	return FAULT_DONE;
@@ -155,7 +157,8 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 	if (pte_relock(vmf)) {
 		/*
 		 * Another frame: invalid first, and flushed, or another CPU could read
-		 * the old page after this one has written the new.
+		 * the old page after this one has written the new. The flush also orders
+		 * the copy before the entry.
 		 */
 		mach_charge(FAULT_PTE, 1);
 		ptep_clear_flush(vma, vmf->address, vmf->pte);
