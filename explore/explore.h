@@ -169,7 +169,8 @@ enum xobj_class {
 	XOBJ_TLB,	/* id: CPU: what it may hold (x86, local forms) */
 	XOBJ_BCAST,	/* id 0: broadcast invalidations and their completion */
 	XOBJ_FRAME,	/* id: frame: its contents, being free or not; with XOBJ_FRAME_LIFE,
-			 * of tables: only the latter */
+			 * of tables: only the latter; XOBJ_FRAME_CLEAR + CPU: whether the first
+			 * contents of what it has allocated are visible */
 	XOBJ_ALLOC,	/* id 0: allocator */
 	XOBJ_RCU,	/* id: CPU: its thread's critical sections; XOBJ_RCU_HANDLER + CPU: those
 			 * that its handlers are; XOBJ_RCU_CALLBACK | offset / 8: a callback */
@@ -187,6 +188,7 @@ enum xobj_class {
 };
 
 #define XOBJ_FRAME_LIFE	(1U << 16)
+#define XOBJ_FRAME_CLEAR (1U << 17)
 #define XOBJ_RCU_HANDLER 64
 #define XOBJ_RCU_CALLBACK (1U << 25)
 #define XMODE_USER	0

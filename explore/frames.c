@@ -12,6 +12,22 @@
  * that small pages of one leave room for huge ones of another. A pool has frames of its CPU's
  * node, and is asked for no others. What a node has none of in the shared part comes from
  * anywhere.
+ *
+ * Whoever allocates a frame stores its first contents: zeroes, or what he copies. On weak
+ * machines these are stores like any other, which may be visible later than the store that
+ * shows the frame to others. Kept is one XSTORE_CLEAR for all of a block: an entry of the
+ * store buffer, which a later store may overtake, and fences order. Until it drains, what is
+ * in the frame is for its own CPU's kernel code only, which finds it forwarded; others, and every
+ * walker, would find what the frame held in its last life, and that is reported:
+ *
+ *	CPU 0					CPU 1
+ *	zeroes a table (buffered)
+ *	(no smp_wmb())
+ *	PMD entry = table, visible
+ *						walks: whose entries are these?
+ *
+ * So nobody ever reads what it held, and the words are zero from the allocation on. x86 keeps
+ * stores in order: there it makes no difference.
  */
 #include "world.h"
 
@@ -150,6 +166,47 @@ static void zero_words(struct xworld *w, u32 cpu, struct xframe *f)
 	}
 }
 
+/* Before the snapshot: nobody but this CPU can reach what is allocated. */
+static bool clears_later(const struct xworld *w)
+{
+	return w->weak && w->overtake && !w->booting && w->a->phase == XPHASE_RUN;
+}
+
+static void clear_later(struct xworld *w, struct xthr *t, u32 pfn, u32 order,
+			const struct mach_site *site)
+{
+	struct xstore st = {
+		.off = XFRAMES_AT + (pfn << w->page_shift), .kind = XSTORE_CLEAR,
+		.shift = (u8)order, .frame = (u16)pfn, .gen = w->a->frame[pfn].gen,
+		.site = site,
+	};
+
+	for (u32 i = 0; i < 1U << order; i++)
+		w->a->frame[pfn + i].clearing = t->cpu + 1;
+	xmem_store(w, t->cpu, &st);
+}
+
+void xframes_cleared(struct xworld *w, u32 cpu, const struct xstore *st)
+{
+	struct xframe *f = &w->a->frame[st->frame];
+
+	/* Freed since: what it holds is the next owner's affair. */
+	if (f->gen != st->gen)
+		return;
+	for (u32 i = 0; i < 1U << st->shift; i++)
+		f[i].clearing = 0;
+	xev(w, XAGENT_DRAIN, cpu, cpu, st->site, "contents of frame %u are visible",
+	    st->frame);
+}
+
+void xframe_footprint(const struct xworld *w, u32 cpu, u32 frame, struct xstep *s)
+{
+	u32 clearing = w->a->frame[frame].clearing;
+
+	if (unlikely(clearing) && clearing != cpu + 1)
+		xstep_add(s, XOBJ_FRAME, XOBJ_FRAME_CLEAR + clearing - 1, false);
+}
+
 /* One entry leads to all frames of a huge page, and knows one generation. */
 static void same_gen(struct xframe *f, u32 n)
 {
@@ -227,7 +284,7 @@ u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
 		xstep_describe(w, t, describe_alloc, order, from);
-		xpark(w, t, XWHY_STEP);
+		xpark_buffer(w, t, XWHY_STEP, clears_later(w) ? XNEED_ROOM : XNEED_NONE);
 		if ((gfp & MACH_GFP_ATOMIC) && xchoose(w, XCHOICE_ALLOC, 2)) {
 			xev_t(w, t, site, "allocation fails");
 			return MACH_NO_FRAME;
@@ -242,6 +299,8 @@ u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site)
 	if (!pfn)
 		return MACH_NO_FRAME;
 	frames_begin(w, t->cpu, pfn, order, gfp);
+	if (clears_later(w))
+		clear_later(w, t, pfn, order, site);
 	xev_t(w, t, site, "allocates frame %u%s", pfn,
 	      gfp & MACH_GFP_TABLE ? " (table)" : "");
 	return pfn;
@@ -318,6 +377,7 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 		struct xcpu *c = xcpu_of(w, t);
 
 		f->used = 0;
+		f->clearing = 0;
 		f->dirty = 1;
 		f->order = 0xff;
 		f->gen++;

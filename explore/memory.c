@@ -182,7 +182,8 @@ const struct xstore *xmem_forward(const struct xworld *w, u32 cpu, u32 off)
 	const struct xcpu *c = &w->a->cpu[cpu];
 
 	for (u32 i = c->nr_sb; i-- > 0;)
-		if (c->sb[i].off == off && c->sb[i].kind != XSTORE_UNLOCK)
+		if (c->sb[i].off == off && c->sb[i].kind != XSTORE_UNLOCK &&
+		    c->sb[i].kind != XSTORE_CLEAR)
 			return &c->sb[i];
 	return NULL;
 }
@@ -217,6 +218,10 @@ void xmem_drain_footprint(struct xworld *w, u32 cpu, u32 i, struct xstep *s)
 	if (st->kind == XSTORE_UNLOCK) {
 		xstep_add(s, XOBJ_LOCK, st->off / 8, true);
 		xstep_heap(w, s, st->off, false);
+		return;
+	}
+	if (st->kind == XSTORE_CLEAR) {
+		xstep_add(s, XOBJ_FRAME, XOBJ_FRAME_CLEAR + cpu, true);
 		return;
 	}
 	xmem_store_footprint(w, st->handler ? XNOBODY : cpu, st->off, s);
@@ -254,6 +259,10 @@ static void perform(struct xworld *w, u32 cpu, const struct xstore *st)
 	char name[64];
 	u32 ts;
 
+	if (st->kind == XSTORE_CLEAR) {
+		xframes_cleared(w, cpu, st);
+		return;
+	}
 	/* It may have gone into the buffer before the object was freed. */
 	if (unlikely(w->a->nr_kfreed))
 		xoracle_heap(w, cpu, st->off, true, true);
@@ -308,7 +317,7 @@ void xmem_store(struct xworld *w, u32 cpu, const struct xstore *st)
 		return;
 	}
 	XASSERT(c->nr_sb < XMAX_SB);
-	if (st->kind != XSTORE_UNLOCK) {
+	if (st->kind != XSTORE_UNLOCK && st->kind != XSTORE_CLEAR) {
 		mem_write(w, xword_get(w, st->off, st->size), st->size, st->val);
 	}
 	c->sb[c->nr_sb] = entry;
@@ -364,8 +373,12 @@ static void check_alive(struct xworld *w, struct xthr *t, u32 off, bool write)
 
 	if (!frame && unlikely(w->a->nr_kfreed))
 		xoracle_heap(w, t->cpu, off, write, false);
-	if (!frame || likely(w->a->frame[frame].used))
+	if (!frame)
 		return;
+	if (likely(w->a->frame[frame].used)) {
+		xoracle_first_contents(w, t->cpu, frame, write, false);
+		return;
+	}
 	xviolate(w, XRULE_WALK_FREED, "cpu%u %s %s in frame %u, which cpu%u freed at step %u",
 		 t->cpu, write ? "writes" : "reads", xname_word(w, off, name), frame,
 		 w->a->frame[frame].died_cpu, w->a->frame[frame].died_step);
@@ -378,6 +391,7 @@ static void describe_load(struct xworld *w, struct xthr *t)
 	xstep_clear(&t->step);
 	xstep_load(&t->step, t->cpu, off);
 	xstep_heap(w, &t->step, off, false);
+	xframe_footprint(w, t->cpu, xframe_of(w, off), &t->step);
 	if (xcpu_of(w, t)->irq_depth)
 		xstep_own(&t->step, t->cpu, off, false);
 	xupdates_footprint(w, off, &t->step);
@@ -445,6 +459,7 @@ static void describe_store(struct xworld *w, struct xthr *t)
 {
 	xstep_clear(&t->step);
 	xmem_store_footprint(w, t->describe.b, (u32)t->describe.a, &t->step);
+	xframe_footprint(w, t->cpu, xframe_of(w, (u32)t->describe.a), &t->step);
 	xupdates_footprint(w, (u32)t->describe.a, &t->step);
 }
 
@@ -593,11 +608,10 @@ u64 xrmw(void *addr, u32 size, u32 op, u64 arg, u64 expected, u32 order,
 	xstep_describe(w, t, describe_rmw, off, xcpu_of(w, t)->irq_depth ? XNOBODY : t->cpu);
 	if (!xframe_of(w, off))
 		t->describe.fn = NULL;
-	if (!w->weak || order == MACH_FULL || order == MACH_RELEASE ||
-	    xmem_forward(w, t->cpu, off))
+	if (!w->weak || order == MACH_FULL || order == MACH_RELEASE)
 		xpark_buffer(w, t, XWHY_STEP, XNEED_EMPTY);
-	else
-		xpark(w, t, XWHY_STEP);
+	else	/* what it reads is in memory; other stores may be later */
+		xpark_word(w, t, XWHY_STEP, off);
 	check_alive(w, t, off, true);
 	adopt_plain(w, t->cpu, off, site);
 	rmw_values(w, off, &r);
@@ -643,6 +657,15 @@ void xfence(u32 kind, const struct mach_site *site)
 	xev_t(w, t, site, "fence");
 }
 
+static void describe_scan(struct xworld *w, struct xthr *t)
+{
+	u32 frame = xframe_of(w, (u32)t->describe.a);
+
+	xstep_clear(&t->step);
+	xstep_add(&t->step, XOBJ_FRAME, frame, false);
+	xframe_footprint(w, t->cpu, frame, &t->step);
+}
+
 u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -653,7 +676,7 @@ u32 xscan_zero(const u64 *addr, u32 n, const struct mach_site *site)
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_LOAD);
-		xstep_add(&t->step, XOBJ_FRAME, xframe_of(w, off), false);
+		xstep_describe(w, t, describe_scan, off, 0);
 		xpark(w, t, XWHY_STEP);
 		check_alive(w, t, off, false);
 	}

@@ -421,6 +421,7 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 		for (u32 j = 0; j < o->path.n; j++) {
 			xstep_add(s, XOBJ_FRAME, xframe_of(w, o->path.hop[j].off) |
 				  XOBJ_FRAME_LIFE, false);
+			xframe_footprint(w, XNOBODY, xframe_of(w, o->path.hop[j].off), s);
 			if (o->update && j + 1 == o->path.n)
 				xmem_store_footprint(w, XNOBODY, o->path.hop[j].off, s);
 			else
@@ -433,6 +434,8 @@ static void footprint(struct xworld *w, struct access *acc, struct xstep *s)
 			continue;
 		}
 		xstep_add(s, XOBJ_FRAME, (u32)(o->p.pa >> w->page_shift), false);
+		xframe_footprint(w, acc->use.cpu, (u32)(xmmu_pa(w, o, acc->va) >> w->page_shift),
+				 s);
 		if (!acc->write)
 			xstep_load(s, acc->use.cpu, XFRAMES_AT + (u32)xmmu_pa(w, o, acc->va));
 		else if (w->weak && !w->overtake)
@@ -636,6 +639,27 @@ static void check_conflict(struct xworld *w, struct access *acc)
 	}
 }
 
+/*
+ * Is all that the walk and the access find in memory visible yet? A stale entry may lead to a
+ * frame that is somebody else's by now, and an access come before that: other rules' business.
+ */
+static void check_contents(struct xworld *w, const struct access *acc,
+			   const struct xtranslation *o)
+{
+	const struct xframe *f = w->a->frame;
+	const struct xhop *hop = o->path.hop;
+	u32 frame;
+
+	for (u32 i = 0; i < o->path.n; i++) {
+		frame = xframe_of(w, hop[i].off);
+		if (f[frame].gen == hop[i].table_gen)
+			xoracle_first_contents(w, acc->use.cpu, frame, false, true);
+	}
+	frame = (u32)(xmmu_pa(w, o, acc->va) >> w->page_shift);
+	if (!o->fault && f[frame].gen == hop[o->path.n - 1].gen)
+		xoracle_first_contents(w, acc->use.cpu, frame, acc->write, false);
+}
+
 static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
 {
 	outcomes(w, acc);
@@ -643,6 +667,7 @@ static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
 	for (u32 i = 0; i < acc->n; i++) {
 		struct xtranslation *o = &acc->out[i];
 
+		check_contents(w, acc, o);
 		if (o->fault)
 			continue;
 		xoracle_access(w, acc->use.cpu, &o->path,

@@ -11,7 +11,9 @@
  *	  translation to it. CPUs in kernel mode, lazy ones included, are not
  *	  looked at then: Linux may owe them the flush until they return to user
  *	  mode, and if it does not come, the access itself is caught;
- *	at each xpromise_unmapped(): the same, for what the promise covers.
+ *	at each xpromise_unmapped(): the same, for what the promise covers;
+ *	at each access by another CPU to a page whose first contents are not visible yet
+ *	  (frames.c): it reads what somebody else had there, or its store is lost.
  * WRONG-PERM
  *	the same points but frees, for writes and xpromise_readonly().
  *
@@ -26,6 +28,8 @@
  *	  use an entry that leads to a freed table, under the root that it
  *	  has loaded (kernel mode and idle included: walks are speculative);
  *	at each user access that would be translated so;
+ *	at each walk of a user access, and each access by another CPU's kernel, in a table
+ *	  whose first contents are not visible yet (frames.c);
  *	at each access by the kernel to a shared word in a free frame.
  * WRONG-CONTEXT
  *	at each user access: the translation belongs to another root than the
@@ -111,6 +115,8 @@ void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write, bool drain);
 /* t takes or drops a lock; the kernel stores to the word, or will. */
 void xoracle_held(struct xthr *t, u32 lock, bool take);
 void xoracle_lockset(struct xworld *w, struct xthr *t, u32 off);
+/* cpu, or its walker, reads or writes in a frame that is in use. */
+void xoracle_first_contents(struct xworld *w, u32 cpu, u32 frame, bool write, bool walker);
 
 void xoracle_deadlock(struct xworld *w);
 void xoracle_leaks(struct xworld *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LOST-WRITE, LOST-DIRTY, UNLOCKED, and uses of freed objects; oracle.h says when they are checked. */
+/* LOST-WRITE, LOST-DIRTY, UNLOCKED, uses of freed objects, first contents; oracle.h says when. */
 #include "world.h"
 
 /* ---- LOST-WRITE ---- */
@@ -254,4 +254,18 @@ void xoracle_heap(struct xworld *w, u32 cpu, u32 off, bool write, bool drain)
 		    !(drain && a->kfreed[i].cpu == cpu))
 			xviolate(w, XRULE_BUG, "cpu%u %s %s, of an object that was freed", cpu,
 				 write ? "writes" : "reads", xname_word(w, off, name));
+}
+
+/* ---- first contents ---- */
+
+void xoracle_first_contents(struct xworld *w, u32 cpu, u32 frame, bool write, bool walker)
+{
+	const struct xframe *f = &w->a->frame[frame];
+
+	if (likely(!f->clearing) || (f->clearing == cpu + 1 && !walker))
+		return;
+	xviolate(w, f->table ? XRULE_WALK_FREED : write ? XRULE_STALE_WRITE : XRULE_STALE_READ,
+		 "cpu%u%s %s frame %u, and what cpu%u put there first is not visible yet: it %s",
+		 cpu, walker ? "'s walk" : "", write ? "writes to" : "reads", frame,
+		 f->clearing - 1U, write ? "will overwrite that" : "finds what was there before");
 }

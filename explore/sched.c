@@ -65,11 +65,28 @@ u32 xagent_id(u32 kind, u32 index)
 
 /* ---- the scheduler ---- */
 
+/* Is its CPU's store buffer as t needs it? */
+static bool buffer_ready(const struct xworld *w, const struct xthr *t)
+{
+	u32 nr_sb = w->a->cpu[t->cpu].nr_sb;
+
+	switch (t->need) {
+	case XNEED_ROOM:
+		return nr_sb < XMAX_SB;
+	case XNEED_WORD:
+		return !xmem_forward(w, t->cpu, t->need_off);
+	case XNEED_EMPTY:
+		return !nr_sb;
+	default:
+		return true;
+	}
+}
+
 static bool thread_enabled(struct xworld *w, struct xthr *t)
 {
 	struct xcpu *c = xcpu_of(w, t);
 
-	if (t->need && c->nr_sb >= (t->need == XNEED_EMPTY ? 1 : XMAX_SB))
+	if (t->need && !buffer_ready(w, t))
 		return false;
 	switch (t->why) {
 	case XWHY_STEP:
@@ -379,7 +396,7 @@ void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
 		leave(w, t);
 		if (t->go != XGO_IRQ)
 			break;
-		parked = (struct xparked){ t->step, t->describe, t->need };
+		parked = (struct xparked){ t->step, t->describe, t->need, t->need_off };
 		t->need = XNEED_NONE;
 		t->under = &parked;
 		xirq_run(w, t);
@@ -387,10 +404,17 @@ void xpark(struct xworld *w, struct xthr *t, enum xwhy why)
 		t->step = parked.step;
 		t->describe = parked.describe;
 		t->need = parked.need;
+		t->need_off = parked.need_off;
 		t->why = (u8)why;
 	}
 	t->why = XWHY_STEP;
 	t->need = XNEED_NONE;
+}
+
+void xpark_word(struct xworld *w, struct xthr *t, enum xwhy why, u32 off)
+{
+	t->need_off = off;
+	xpark_buffer(w, t, why, XNEED_WORD);
 }
 
 void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed need)

@@ -158,10 +158,10 @@ struct xstore {
 	u8 size;
 	u8 kind;		/* enum xstore_kind */
 	u8 lane;		/* its number in program order, modulo lanes */
-	u8 shift;		/* by user mode: log2 of what its translation maps */
+	u8 shift;		/* by user mode: log2 of what its translation maps; CLEAR: order */
 	u8 handler;		/* by an interrupt handler */
 	const struct mach_site *site;
-	/* By user mode: the translation it went through. */
+	/* By user mode: the translation it went through. CLEAR: the first frame. */
 	u16 frame, gen;
 	u64 va;
 	u8 nr_via;
@@ -171,7 +171,8 @@ struct xstore {
 	u32 view;		/* of address and data, for forwarding */
 };
 
-enum xstore_kind { XSTORE_WORD, XSTORE_UNLOCK, XSTORE_USER };
+/* XSTORE_CLEAR: the first contents of a block of frames, as a whole; frames.c. */
+enum xstore_kind { XSTORE_WORD, XSTORE_UNLOCK, XSTORE_USER, XSTORE_CLEAR };
 
 struct xframe {
 	u16 gen;		/* +1 with every free */
@@ -185,6 +186,7 @@ struct xframe {
 	u8 zero;		/* contents are zero but for its words, and were at the snapshot */
 	u8 plain;		/* plain C may write there: any frame of a model, and of a core
 				 * those that it can do without (batches of a gather) */
+	u8 clearing;		/* CPU + 1 whose XSTORE_CLEAR waits in its buffer */
 	u32 born, died;		/* timestamps */
 	u32 died_step;
 	u8 died_cpu;
@@ -388,7 +390,7 @@ enum xgo { XGO_STEP, XGO_IRQ };
 struct xworld;
 struct xthr;
 
-enum xneed { XNEED_NONE, XNEED_ROOM, XNEED_EMPTY };
+enum xneed { XNEED_NONE, XNEED_ROOM, XNEED_WORD, XNEED_EMPTY };
 
 /*
  * A step whose footprint depends on what others have done meanwhile is described anew
@@ -405,6 +407,7 @@ struct xparked {
 	struct xstep step;
 	struct xdescribe describe;
 	u8 need;
+	u32 need_off;
 };
 
 struct xthr {
@@ -425,6 +428,7 @@ struct xthr {
 	u8 nr_held;		/* the same, by name, as many as fit */
 	u32 held[XMAX_HELD];
 	u8 need;		/* enum xneed: of its store buffer, to move */
+	u32 need_off;		/* WORD: no store to it */
 	u8 in_op;		/* op + 1 */
 	u8 fork_slot;		/* of the thread that it is creating, + 1 */
 	u8 nr_resched;		/* times that need_resched() was true */
@@ -636,8 +640,10 @@ extern const struct mach_ops xops;
 
 /* Park until the scheduler lets this thread do t->step. */
 void xpark(struct xworld *w, struct xthr *t, enum xwhy why);
-/* The same, but not before its CPU's store buffer is empty, or has room. */
+/* The same, but not before its CPU's store buffer is empty, or has room, */
 void xpark_buffer(struct xworld *w, struct xthr *t, enum xwhy why, enum xneed need);
+/* or has no store to that word. */
+void xpark_word(struct xworld *w, struct xthr *t, enum xwhy why, u32 off);
 /*
  * Let the program's agents run until none can; on the host's stack. first: who was at it when
  * the state was kept that is in the arena now; NULL: it is the start.
@@ -1073,6 +1079,13 @@ void xkeep_free(struct xworld *w);
 void xframes_init(struct xworld *w);
 void xframes_fill_pools(struct xworld *w);
 u64 xalloc_frames(u32 order, s32 node, u32 gfp, const struct mach_site *site);
+/* cpu's XSTORE_CLEAR leaves the buffer. */
+void xframes_cleared(struct xworld *w, u32 cpu, const struct xstore *st);
+/*
+ * Who reads or writes in frame, cpu or a walker (XNOBODY), depends on whether its first
+ * contents are visible.
+ */
+void xframe_footprint(const struct xworld *w, u32 cpu, u32 frame, struct xstep *s);
 void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
 u32 xframe_node(u64 pfn);
 u32 xcpu_node(const struct xworld *w, u32 cpu);
