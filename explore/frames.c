@@ -332,6 +332,28 @@ static bool to_pool(const struct xworld *w, const struct xthr *t, u32 pfn, u32 o
 	       node_of(w, pfn) == xcpu_node(w, t->cpu);
 }
 
+/*
+ * MACH_FREE_ZEROED: whoever is next may count on it. Of words that were written by the seam;
+ * a store in this CPU's buffer comes before whatever the next owner does.
+ */
+static void check_zeroed(struct xworld *w, u32 cpu, u32 pfn, u32 order)
+{
+	char name[64];
+
+	for (u32 k = 0; k < 1U << order; k++)
+		for (u16 i = w->a->frame[pfn + k].words; i != XNIL; i = w->a->word[i].next) {
+			const struct xword *word = &w->a->word[i];
+			const struct xstore *st = xmem_forward(w, cpu, word->off);
+			u64 val = st ? st->val : w->a->msg[word->last].val;
+
+			if (val)
+				xviolate(w, XRULE_BUG,
+					 "cpu%u frees frame %u as all zero, and %s is 0x%llx", cpu,
+					 pfn, xname_word(w, word->off, name),
+					 (unsigned long long)val);
+		}
+}
+
 void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 {
 	struct xstack *s = xstack();
@@ -340,7 +362,6 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 	struct xframe *f = block(w, pfn, order);
 	bool table = f->table;
 
-	(void)flags;
 	if (!w->booting) {
 		xskip(w, site);
 		xstep_begin(t, site, MACH_SITE_MEM);
@@ -371,6 +392,8 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site)
 			 "free");
 		return;
 	}
+	if (!w->booting && (flags & MACH_FREE_ZEROED))
+		check_zeroed(w, t->cpu, (u32)pfn, order);
 	xev_t(w, t, site, "frees frame %llu%s", (unsigned long long)pfn,
 	      f->table ? " (table)" : "");
 	for (u32 i = 0; i < 1U << order; i++, f++) {

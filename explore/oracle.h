@@ -57,8 +57,10 @@
  *	  are plain C, which no machine sees: there the core asserts that it holds the
  *	  lock (lockdep_assert_held(), BUG).
  * BUG
- *	mach_bug(); at each access by the kernel to a shared word, or a lock, of an object that
- *	  it has freed (the first XMAX_KFREED of an execution), and when another CPU's
+ *	mach_bug();
+ *	at each free with MACH_FREE_ZEROED: a word is not zero;
+ *	at each access by the kernel to a shared word, or a lock, of an object that it has
+ *	  freed (the first XMAX_KFREED of an execution), and when another CPU's
  *	  buffered store to one becomes visible. The freeing CPU's own may: what the
  *	  object is next comes after it.
  * LEAK, DOUBLE-FREE

@@ -205,11 +205,48 @@ static void test_freed_before(void **state)
 	assert_int_equal(seen.n, 1);
 }
 
+/* ---- MACH_FREE_ZEROED ---- */
+
+static u64 last_value;
+
+static void free_zeroed(void)
+{
+	u64 pfn = new_frame(MACH_GFP_TABLE);
+
+	mach_store(shape_entry(pfn, 1), 0x1000, MACH_RELAXED);
+	order_stores();
+	mach_store(shape_entry(pfn, 1), last_value, MACH_RELAXED);
+	mach_free_frames(pfn, 0, MACH_FREE_ZEROED);
+}
+
+static void nothing(void) { }
+
+/* Whether the last store is in the buffer yet or not. */
+static void test_free_zeroed(void **state)
+{
+	static const enum xarch archs[] = { XARCH_X86, XARCH_ARM64, XARCH_POWERPC };
+
+	(void)state;
+	block = 0;
+	for (u32 a = 0; a < 3; a++)
+		for (order = NOTHING; order < NR_ORDERS; order++)
+			for (last_value = 0; last_value < 2; last_value++) {
+				struct shape s = {
+					.arch = archs[a], .thread = { free_zeroed, nothing },
+				};
+				struct seen seen;
+
+				shape_run(&s, &seen);
+				assert_int_equal(seen.rule, last_value ? XRULE_BUG : XRULE_NONE);
+			}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_freed_before),
+		cmocka_unit_test(test_free_zeroed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
