@@ -537,6 +537,8 @@ static bool take(struct systematic *d)
 	for (u32 k = 0; k < n; k++) {
 		struct node *nd = &d->node[k];
 
+		/* The search may be over before this path is executed. */
+		memset(nd->handlers, 0, sizeof(nd->handlers));
 		nd->todo = 0;
 		nd->done = in[k].done;
 		nd->sleep = in[k].sleep;
