@@ -304,6 +304,7 @@ static void update_active_mask(struct numa_group *ng)
 
 static bool numa_is_active_node(struct numa_group *ng, s32 nid)
 {
+	lockdep_assert_held(&ng->lock);
 	if (knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES)
 		return ng->active_mask & 1U << nid;
 	return group_both(ng, NUMA_CPU, nid) * ACTIVE_NODE_FRACTION > max_faults_cpu(ng);
@@ -643,7 +644,6 @@ static void task_numa_placement(struct task_struct *p, struct task_numa *tn)
 		}
 	}
 	if (ng) {
-		lockdep_assert_held(&ng->lock);
 		update_active_mask(ng);
 		ng->active_nodes = 0;
 		for (u32 nid = 0; nid < nr_nodes(); nid++)
@@ -663,9 +663,8 @@ static bool local_enough(struct numa_group *ng, s32 cpu_node, s32 mem_node)
 	bool ret;
 
 	spin_lock(&ng->lock);
-	lockdep_assert_held(&ng->lock);
-	ret = (ng->active_nodes > 1 || knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES) &&
-	      numa_is_active_node(ng, cpu_node) && numa_is_active_node(ng, mem_node);
+	ret = numa_is_active_node(ng, cpu_node) && numa_is_active_node(ng, mem_node) &&
+	      (ng->active_nodes > 1 || knob(numa_group_pages) == GROUP_PAGES_ACTIVE_NODES);
 	spin_unlock(&ng->lock);
 	return ret;
 }
