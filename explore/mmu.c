@@ -660,13 +660,51 @@ static void check_contents(struct xworld *w, const struct access *acc,
 		xoracle_first_contents(w, acc->use.cpu, frame, acc->write, false);
 }
 
-static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
+/*
+ * The access has faulted by a stale entry STALE_FAULTS times, and no other thread has moved since
+ * the first: the handler has found what it made, and would find it again. Without end, as
+ * long as who changed the entry does not come to the end of his invalidation:
+ *
+ *	CPU 0					CPU 1
+ *	clears a read-only entry; TLBI
+ *						store: faults by it
+ *						handler: makes a writable one
+ *						store: faults by the old one
+ *						handler: nothing to do
+ *						...
+ *	DSB
+ */
+#define STALE_FAULTS 2
+
+static void drop_stale_faults(struct access *acc)
 {
+	u32 n = 0;
+
+	if (!acc->n || !acc->out[0].current)
+		return;
+	for (u32 i = 0; i < acc->n; i++)
+		if (!acc->out[i].fault || acc->out[i].current)
+			acc->out[n++] = acc->out[i];
+	acc->n = n;
+}
+
+/* Faults of an access by stale entries, one after another. */
+struct refused {
+	u32 first, n;		/* step of the first */
+};
+
+static u32 attempt(struct xworld *w, struct access *acc, struct refused *r, u64 *val)
+{
+	struct xtranslation *o;
+
 	outcomes(w, acc);
+	if (r->n && w->a->runs_since > r->first)
+		r->n = 0;
+	if (r->n == STALE_FAULTS)
+		drop_stale_faults(acc);
 	XASSERT(w->stop || acc->n);
 	for (u32 i = 0; i < acc->n; i++) {
-		struct xtranslation *o = &acc->out[i];
-
+		o = &acc->out[i];
 		check_contents(w, acc, o);
 		if (o->fault)
 			continue;
@@ -675,7 +713,12 @@ static u32 attempt(struct xworld *w, struct access *acc, u64 *val)
 			       acc->write, o->rv);
 	}
 	check_conflict(w, acc);
-	return perform(w, acc, &acc->out[xchoose(w, XCHOICE_TRANSLATION, acc->n)], val);
+	o = &acc->out[xchoose(w, XCHOICE_TRANSLATION, acc->n)];
+	if (!o->fault || o->current)
+		r->n = 0;
+	else if (!r->n++)
+		r->first = w->a->step;
+	return perform(w, acc, o, val);
 }
 
 static int fault(struct xworld *w, struct xthr *t, u64 va, u32 flags)
@@ -709,6 +752,7 @@ int xuser_access(u64 va, bool write, u64 *val)
 	struct xstack *s = xstack();
 	struct xworld *w = s->w;
 	struct xthr *t = s->t;
+	struct refused r = { 0 };
 
 	XASSERT(!(va & 7));
 	for (;;) {
@@ -726,7 +770,7 @@ int xuser_access(u64 va, bool write, u64 *val)
 		xcpu_of(w, t)->unsynced = 0;
 		/* An interrupt may have loaded another root. */
 		xmmu_use(w, t->cpu, &acc.use);
-		flags = attempt(w, &acc, val);
+		flags = attempt(w, &acc, &r, val);
 		if (!flags)
 			return MACH_SIGNAL_NONE;
 		sig = fault(w, t, va, flags);

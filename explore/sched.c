@@ -344,6 +344,14 @@ static void keep(struct xworld *w, struct xthr *from)
 	coro_switch(&from->coro, &w->host);
 }
 
+static void note_run(struct xarena *a, u32 slot)
+{
+	if (slot == a->runs)
+		return;
+	a->runs = slot;
+	a->runs_since = a->step;
+}
+
 /*
  * Take machine steps until a thread's turn comes. NULL: this execution, or
  * phase, is over.
@@ -353,7 +361,7 @@ static struct xthr *sched(struct xworld *w, struct xthr *from)
 	struct xarena *a = w->a;
 	struct xthr *t;
 	struct mover m;
-	u32 cpu;
+	u32 cpu, slot;
 
 	while (keep(w, from), next_mover(w, &m)) {
 		if (++a->step > w->step_limit && a->phase == XPHASE_RUN) {
@@ -363,10 +371,13 @@ static struct xthr *sched(struct xworld *w, struct xthr *from)
 		switch (m.kind) {
 		case XAGENT_DRAIN:
 			cpu = m.index / w->lanes;
+			note_run(a, a->cpu[cpu].cur);
 			xmem_drain_one(w, cpu, xmem_drainable(w, cpu, m.index % w->lanes));
 			break;
 		default:
-			t = &a->thr[m.kind == XAGENT_IRQ ? a->cpu[m.index].cur : m.index];
+			slot = m.kind == XAGENT_IRQ ? a->cpu[m.index].cur : m.index;
+			note_run(a, slot);
+			t = &a->thr[slot];
 			t->go = m.kind == XAGENT_IRQ && !in_handler(w, t) ? XGO_IRQ :
 									    XGO_STEP;
 			a->last_cpu = t->cpu;

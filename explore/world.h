@@ -490,6 +490,7 @@ struct xarena {
 	u32 thr_live;		/* bit per slot */
 	u32 nr_free;		/* frames of nobody's pool */
 	u32 last_cpu;		/* that moved */
+	u32 runs, runs_since;	/* thread that moves, or whose CPU's stores do; the step it began */
 	struct xpromise promise[XMAX_PROMISES];
 	struct { u32 off, size, cpu; } kfreed[XMAX_KFREED];	/* objects; oldest first */
 	struct xkept kept[XMAX_KEPT];
