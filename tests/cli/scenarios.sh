@@ -13,7 +13,7 @@ export XDG_CACHE_HOME="$tmp/cache"
 # Of each check; a bug is found in milliseconds. It is for loaded and sanitized hosts.
 BUDGET=${SANITIZED:+20}
 BUDGET=${BUDGET:-5}
-SMALL='mprotect-writer table-batch ttl-freed-tables'
+SMALL='mprotect-writer table-batch ttl-freed-tables zap-shared'
 status=0
 
 # check NAME ARGUMENTS...: all as expected?
