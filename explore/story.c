@@ -50,6 +50,7 @@ static const struct weight {
 	{ ".owner ", false, 3 },
 	{ "allocates frame", true, 35 },
 	{ "copies frame", true, 60 },
+	{ "store frame ", true, 42 },	/* the kernel, or a device, into a page */
 	{ "allocation fails", true, 70 },
 	{ "sends an IPI", true, 62 },
 	{ "takes an I", true, 60 },
