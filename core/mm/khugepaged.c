@@ -9,6 +9,7 @@
  *	unhook the table, flush		nobody can translate by it any more
  *	wait for lockless walkers	nobody is still reading it
  *	check the pages' references	whoever has one (gup_fast) is seen now: give up
+ *	take them off the LRU		and what he wrote before he gave it back
  *	copy, clear the entries
  *	hook in the huge page, deposit the table
  *
@@ -25,9 +26,25 @@ KNOB_BOOL(mm_collapse_sync, "mm.collapse_sync", KNOB_POLICY, 1,
 	  "collapse interrupts every CPU after its flush, to see lockless walkers out",
 	  "2ba99c5e0881 (6.1)");
 
+static bool is_page(pte_t entry)
+{
+	return !pte_none(entry) && pte_pfn(entry) != kernel()->zero_pfn;
+}
+
+/* Of the first n entries. */
+static void release_ptes(pte_t *pte, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		pte_t entry = ptep_get(&pte[i]);
+
+		if (is_page(entry))
+			putback_lru_page(pfn_to_page(pte_pfn(entry)));
+	}
+}
+
 /*
  * The table at pte, which nobody can reach: may every page be moved? Each must be private,
- * this mm's alone, and have no other reference.
+ * this mm's alone, and have no other reference. If so, they are off the LRU.
  */
 static bool collapse_isolate(pte_t *pte)
 {
@@ -37,13 +54,15 @@ static bool collapse_isolate(pte_t *pte)
 		pte_t entry = ptep_get(&pte[i]);
 		struct page *page;
 
-		if (pte_none(entry) || pte_pfn(entry) == kernel()->zero_pfn)
+		if (!is_page(entry))
 			continue;
 		page = pfn_to_page(pte_pfn(entry));
 		/* Part of a huge page: not again. Shared after a fork: not yet. */
 		if (!pte_present(entry) || PageHuge(page) || !PageAnonExclusive(page) ||
-		    page_count(page) != 1)
+		    page_count(page) != 1 || !isolate_lru_page(page)) {
+			release_ptes(pte, i);
 			return false;
+		}
 		any = true;
 	}
 	return any;
@@ -71,6 +90,7 @@ static void collapse_copy(struct vm_area_struct *vma, pte_t *pte, struct page *h
 		page = pfn_to_page(pte_pfn(entry));
 		page_remove_rmap(page, vma);
 		put_page(page);
+		putback_lru_page(page);
 	}
 }
 
