@@ -31,7 +31,8 @@
 /* khugepaged let gup_fast walk on in the table that it took away. */
 #define BEFORE_6_1	BEFORE_6_2, "mm.collapse_sync=off", "mm.gup_recheck=pte",       \
 			"migrate.ad=off"
-#define BEFORE_5_18	BEFORE_6_1, "mm.tlb_flush_batched=flag"
+#define BEFORE_6_0	BEFORE_6_1, "mm.foll_force=foll_cow"
+#define BEFORE_5_18	BEFORE_6_0, "mm.tlb_flush_batched=flag"
 #define BEFORE_5_14	BEFORE_5_18, "powerpc.range_pwc=none",                   \
 			"mm.mremap_rmap_lock=off", "arm64.ttl_freed_tables=leaf", \
 			"mm.mprotect_write=none"
@@ -64,7 +65,7 @@
 			"mmu_gather.table_invalidate=before_free"
 #define BEFORE_4_12	BEFORE_4_13, "mm.change_huge_pmd=clear",               \
 			"numa.prot_none_update=clear_flush"
-#define BEFORE_4_9	BEFORE_4_12, "numa.group_test=vma_write"
+#define BEFORE_4_9	BEFORE_4_12, "numa.group_test=vma_write", "mm.foll_force=drop_write"
 #define BEFORE_4_6	BEFORE_4_9, "numa.group_pages=active_nodes"
 #define BEFORE_4_3	BEFORE_4_6, "rmap.unmap_flush=immediate"
 /* Thread S3's last three patches; before them the second way to group, and the first. */

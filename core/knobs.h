@@ -33,6 +33,7 @@
 	X(mm_mprotect_write)                                                    \
 	X(mm_collapse_sync)                                                     \
 	X(mm_gup_recheck)                                                       \
+	X(mm_foll_force)                                                        \
 	X(mm_write_protect_seq)                                                 \
 	X(mm_mremap_flush)                                                      \
 	X(mm_pt_reclaim)                                                        \

@@ -111,6 +111,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.numa_hint = sys_numa_hint,
 			.set_mempolicy = sys_set_mempolicy,
 			.gup_fast = sys_gup_fast,
+			.gup_write = sys_gup_write,
 			.pte_lookup = sys_pte_lookup,
 			.shmget = sys_shmget,
 			.shmat = sys_shmat,

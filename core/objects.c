@@ -19,7 +19,8 @@ static const struct core_field mm_fields[] = {
 	FIELD(mm_struct, tlb_flush_pending), FIELD(mm_struct, tlb_flush_batched),
 	FIELD(mm_struct, pgtables_bytes),
 	FIELD(mm_struct, page_table_lock), FIELD(mm_struct, context),
-	FIELD(mm_struct, cpu_bitmap), FIELD(mm_struct, write_protect_seq), { NULL, 0 },
+	FIELD(mm_struct, cpu_bitmap), FIELD(mm_struct, write_protect_seq),
+	FIELD(mm_struct, has_pinned), { NULL, 0 },
 };
 
 static const struct core_field vma_fields[] = {

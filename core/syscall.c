@@ -6,6 +6,7 @@
 #include "core.h"
 #include "task.h"
 
+#include "mm/gup.h"
 #include "mm/migrate.h"
 #include "mm/numa.h"
 #include "mm/vmscan.h"
@@ -140,6 +141,15 @@ s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write)
 {
 	u32 ctx = syscall_enter();
 	s64 ret = gup_fast_and_put(addr, nr_pages, write);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_gup_write(u64 addr, u64 val, bool force)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = gup_write(addr, val, force);
 
 	syscall_exit(ctx);
 	return ret;

@@ -180,7 +180,7 @@ static const char *class_text(char letter)
 	case 'o': return "0, since there are no files";
 	case 'c': return "a condition";
 	case 'r': return "MREMAP_* flags";
-	case 'g': return "FOLL_WRITE";
+	case 'g': return "FOLL_* flags";
 	default: return "a value";
 	}
 }

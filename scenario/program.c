@@ -206,7 +206,9 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 	case SC_SHM_RMID:
 		return sys->shm_rmid((s64)arg[0]);
 	case SC_GUP:
-		return sys->gup_fast(arg[0], op->nr_args > 1 ? (u32)arg[1] : 1, arg[2] & 1);
+		return sys->gup_fast(arg[0], op->nr_args > 1 ? (u32)arg[1] : 1, arg[2] & FOLL_WRITE);
+	case SC_GUP_WRITE:
+		return sys->gup_write(arg[0], arg[1], arg[2] & FOLL_FORCE);
 	case SC_LOOKUP:
 		return sys->pte_lookup(arg[0]);
 	case SC_YIELD:

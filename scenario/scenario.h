@@ -49,6 +49,7 @@ extern const char *const sc_arch_names[];
 	X(SHMDT, "shmdt", "a", 1)                                               \
 	X(SHM_RMID, "shm_rmid", "v", 1)                                         \
 	X(GUP, "gup_fast", "avg", 1)                                            \
+	X(GUP_WRITE, "gup_write", "avg", 2)                                     \
 	X(LOOKUP, "pte_lookup", "a", 1)                                         \
 	X(YIELD, "yield", "", 0)                                                \
 	X(RECLAIM, "reclaim", "al", 2)                                          \
@@ -61,6 +62,10 @@ extern const char *const sc_arch_names[];
 	X(STORE, "store", "av", 2)                                              \
 	X(ASSERT, "assert", "c", 1)                                             \
 	X(EXIT, "exit", "v", 0)
+
+/* Linux's, of include/linux/mm_types.h. */
+#define FOLL_WRITE	0x01
+#define FOLL_FORCE	0x10
 
 enum sc_call_id {
 #define X(id, name, args, min) SC_##id,

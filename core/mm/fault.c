@@ -136,6 +136,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct page *page, *old = NULL;
+	enum fault_result res = FAULT_DONE;
 	pte_t entry;
 
 	if (pte_pfn(vmf->orig_pte) != kernel()->zero_pfn) {
@@ -166,6 +167,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		lru_cache_add(page);
 		set_pte_at(vma->vm_mm, vmf->address, vmf->pte, entry);
 		update_mmu_cache(vma, vmf->address, vmf->pte);
+		res = FAULT_WRITE;
 		page = old;
 		if (old) {
 			page_remove_rmap(old, vma);
@@ -182,7 +184,7 @@ static enum fault_result wp_page_copy(struct vm_fault *vmf)
 		put_page(page);
 	if (old)
 		put_page(old);
-	return FAULT_DONE;
+	return res;
 }
 
 /*
@@ -220,7 +222,7 @@ static enum fault_result do_wp_page(struct vm_fault *vmf)
 	if (ptep_set_access_flags(vma, vmf->address, vmf->pte, entry, true))
 		update_mmu_cache(vma, vmf->address, vmf->pte);
 	spin_unlock(vmf->ptl);
-	return FAULT_DONE;
+	return FAULT_WRITE;
 }
 
 /*
@@ -356,8 +358,7 @@ static enum fault_result handle_huge_fault(struct vm_fault *vmf)
 	return FAULT_FALLBACK;
 }
 
-static enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr,
-					 bool write)
+enum fault_result handle_mm_fault(struct vm_area_struct *vma, u64 addr, bool write)
 {
 	struct vm_fault vmf = {
 		.vma = vma, .address = addr & PAGE_MASK, .write = write,

@@ -14,9 +14,14 @@
  *					  flush_tlb_mm(oldmm); unlock
  *	  writes: faults, copies
  *
+ * A page that is pinned is copied at once (gup.h): a device writes to the parent's.
+ *
  * Shared mappings are not copied: the child faults them in from the file.
  */
+#include "mm/fault.h"
+#include "mm/gup.h"
 #include "mm/huge_mm.h"
+#include "mm/lru.h"
 #include "mm/mmap_lock.h"
 #include "mm/rmap.h"
 #include "mm/swap.h"
@@ -24,11 +29,31 @@
 
 struct copy {
 	struct mm_struct *dst_mm, *src_mm;
-	struct vm_area_struct *src_vma;
+	struct vm_area_struct *dst_vma, *src_vma;
+	struct page *prealloc;	/* for a page that must be copied now */
 };
 
-/* One present entry, under both locks. */
-static void copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64 addr)
+/* The child's is a copy: gup.h. -EAGAIN: there is no page for it. */
+static int copy_present_page(struct copy *c, pte_t *dst_pte, struct page *old, u64 addr)
+{
+	struct vm_area_struct *vma = c->dst_vma;
+	struct page *page = c->prealloc;
+	pte_t pte;
+
+	if (!page)
+		return -EAGAIN;
+	c->prealloc = NULL;
+	mach_charge(COPY_PAGE, 1);
+	mach_copy_frame(page_to_pfn(page), page_to_pfn(old));
+	page_add_new_anon_rmap(page, vma, addr);
+	lru_cache_add(page);
+	pte = pte_mkdirty(mk_pte(page, vma->vm_page_prot));
+	set_pte_at(c->dst_mm, addr, dst_pte, maybe_mkwrite(pte, vma));
+	return 0;
+}
+
+/* One present entry, under both locks. -EAGAIN: c->prealloc is wanted. */
+static int copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64 addr)
 {
 	pte_t pte = ptep_get(src_pte);
 
@@ -36,6 +61,8 @@ static void copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64
 	if (pte_pfn(pte) != kernel()->zero_pfn) {
 		struct page *page = pfn_to_page(pte_pfn(pte));
 
+		if (page_needs_cow_for_dma(c->src_mm, page))
+			return copy_present_page(c, dst_pte, page, addr);
 		get_page(page);
 		page_add_rmap(page);
 		ClearPageAnonExclusive(page);
@@ -46,6 +73,7 @@ static void copy_present_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, u64
 		pte = pte_wrprotect(ptep_get(src_pte));
 	}
 	set_pte_at(c->dst_mm, addr, dst_pte, pte_mkold(pte));
+	return 0;
 }
 
 /*
@@ -64,15 +92,14 @@ static void copy_nonpresent_pte(struct copy *c, pte_t *dst_pte, pte_t *src_pte, 
 	set_pte_at(c->dst_mm, addr, dst_pte, swp_entry_to_pte(shared));
 }
 
-static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 addr, u64 end)
+/* From *start on; *start is how far it came. -EAGAIN: c->prealloc is wanted to go on. */
+static int copy_ptes(struct copy *c, pmd_t dst_pmd, pmd_t src_pmd, u64 *start, u64 end)
 {
-	spinlock_t *src_ptl = pte_lockptr(src_pmd), *dst_ptl;
-	pte_t *src_pte = pte_offset_map(src_pmd, addr), *dst_pte;
+	spinlock_t *src_ptl = pte_lockptr(src_pmd), *dst_ptl = pte_lockptr(dst_pmd);
+	pte_t *src_pte = pte_offset_map(src_pmd, *start), *dst_pte = pte_offset_map(dst_pmd, *start);
+	u64 addr = *start;
+	int err = 0;
 
-	if (pte_alloc(c->dst_mm, dst_pmd))
-		return -ENOMEM;
-	dst_pte = pte_offset_map(pmdp_get(dst_pmd), addr);
-	dst_ptl = pte_lockptr(pmdp_get(dst_pmd));
 	/* Nobody else can reach the child's, so this order cannot deadlock. */
 	spin_lock(dst_ptl);
 	spin_lock(src_ptl);
@@ -85,15 +112,30 @@ static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 add
 		if (addr == end)
 			break;
 		if (pte_present(ptep_get(src_pte)))
-			copy_present_pte(c, dst_pte, src_pte, addr);
+			err = copy_present_pte(c, dst_pte, src_pte, addr);
 		else if (!pte_none(ptep_get(src_pte)))
 			copy_nonpresent_pte(c, dst_pte, src_pte, addr);
+		if (err)
+			break;
 		src_pte++;
 		dst_pte++;
 		addr += PAGE_SIZE;
 	}
 	spin_unlock(src_ptl);
 	spin_unlock(dst_ptl);
+	*start = addr;
+	return err;
+}
+
+static int copy_pte_range(struct copy *c, pmd_t *dst_pmd, pmd_t src_pmd, u64 addr, u64 end)
+{
+	if (pte_alloc(c->dst_mm, dst_pmd))
+		return -ENOMEM;
+	while (copy_ptes(c, pmdp_get(dst_pmd), src_pmd, &addr, end)) {
+		c->prealloc = alloc_page_to_copy(MACH_NODE_LOCAL, PG_new_anon);
+		if (!c->prealloc)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -144,7 +186,8 @@ static int dup_areas(struct mm_struct *mm, struct mm_struct *oldmm)
 {
 	for (u32 i = 0; i < oldmm->map_count; i++) {
 		struct vm_area_struct *old = oldmm->areas[i], *vma = vm_area_alloc(mm);
-		struct copy c = { .dst_mm = mm, .src_mm = oldmm, .src_vma = old };
+		struct copy c = { .dst_mm = mm, .src_mm = oldmm, .dst_vma = vma,
+				  .src_vma = old };
 		int err;
 
 		mach_charge(FORK_MM, 1);
@@ -161,6 +204,9 @@ static int dup_areas(struct mm_struct *mm, struct mm_struct *oldmm)
 		vma_link(mm, vma);
 		vma_rmap_clone(vma, old);
 		err = vma_is_anonymous(old) ? copy_page_range(&c) : 0;
+		/* Between two rounds hardware, or reclaim, was faster. */
+		if (c.prealloc)
+			put_page(c.prealloc);
 		if (err)
 			return err;
 	}

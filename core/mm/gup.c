@@ -19,6 +19,8 @@
  * mm.gup_recheck. And it may free the table, or give it to a huge page to keep, unless it
  * waits for us: mm.collapse_sync.
  */
+#include "mm/gup.h"
+
 #include "mm/huge_mm.h"
 
 enum { GUP_RECHECK_PTE, GUP_RECHECK_PMD };
@@ -32,15 +34,7 @@ KNOB_BOOL(mm_write_protect_seq, "mm.write_protect_seq", KNOB_POLICY, 1,
 /* One call takes no more than this. */
 #define GUP_MAX_PAGES 512
 
-struct gup {
-	struct mm_struct *mm;
-	bool write;
-	u32 nr;
-	struct page *pages[GUP_MAX_PAGES];
-};
-
-/* A reference, unless the page is being freed. NULL: it is. */
-static struct page *try_grab(struct page *page, u32 refs)
+struct page *try_grab(struct page *page, s32 refs)
 {
 	struct page *head = compound_head(page);
 
@@ -56,11 +50,16 @@ static struct page *try_grab(struct page *page, u32 refs)
 	return head;
 }
 
-static void put_refs(struct page *head, u32 refs)
+void put_refs(struct page *head, s32 refs)
+{
+	if (!atomic_add_return(-refs, &head->_refcount))
+		__put_page(head);
+}
+
+static void back_off(struct page *head, s32 refs)
 {
 	count_vm_event(gup_fast_backoff);
-	for (; refs; refs--)
-		put_page(head);
+	put_refs(head, refs);
 }
 
 static bool permitted(pte_t pte, bool write)
@@ -71,7 +70,8 @@ static bool permitted(pte_t pte, bool write)
 /* Out: pages [addr, end) of a huge page. False: stop here. */
 static bool gup_fast_pmd_leaf(struct gup *g, pmd_t pmd, pmd_t *pmdp, u64 addr, u64 end)
 {
-	u32 refs = (u32)((end - addr) >> PAGE_SHIFT);
+	u32 nr = (u32)((end - addr) >> PAGE_SHIFT);
+	s32 refs = (s32)nr * g->refs;
 	struct page *page = pfn_to_page(pmd_pfn(pmd)), *head;
 
 	if (!permitted(pmd_pte(pmd), g->write))
@@ -81,10 +81,10 @@ static bool gup_fast_pmd_leaf(struct gup *g, pmd_t pmd, pmd_t *pmdp, u64 addr, u
 	if (!head)
 		return false;
 	if (!pmd_same(pmdp_get(pmdp), pmd)) {
-		put_refs(head, refs);
+		back_off(head, refs);
 		return false;
 	}
-	for (u32 i = 0; i < refs; i++)
+	for (u32 i = 0; i < nr; i++)
 		g->pages[g->nr++] = page + i;
 	return true;
 }
@@ -98,12 +98,12 @@ static bool gup_fast_pte(struct gup *g, pmd_t pmd, pmd_t *pmdp, pte_t *ptep)
 	if (!permitted(pte, g->write) || pte_pfn(pte) == kernel()->zero_pfn)
 		return false;
 	page = pfn_to_page(pte_pfn(pte));
-	head = try_grab(page, 1);
+	head = try_grab(page, g->refs);
 	if (!head)
 		return false;
 	if ((knob(mm_gup_recheck) == GUP_RECHECK_PMD && !pmd_same(pmdp_get(pmdp), pmd)) ||
 	    !pte_same(ptep_get(ptep), pte)) {
-		put_refs(head, 1);
+		back_off(head, g->refs);
 		return false;
 	}
 	g->pages[g->nr++] = page;
@@ -144,7 +144,7 @@ static bool all_exclusive(const struct gup *g)
 	return true;
 }
 
-static void gup_fast(struct gup *g, u64 addr, u64 end)
+void gup_fast(struct gup *g, u64 addr, u64 end)
 {
 	u32 seq = READ_ONCE(g->mm->write_protect_seq);
 	bool flags, exclusive, more = true;
@@ -172,28 +172,26 @@ static void gup_fast(struct gup *g, u64 addr, u64 end)
 		BUG_ON(!exclusive);
 	else
 		while (g->nr)
-			put_refs(g->pages[--g->nr], 1);
+			back_off(compound_head(g->pages[--g->nr]), g->refs);
 }
 
 s64 gup_fast_and_put(u64 start, u32 nr_pages, bool write)
 {
-	u64 size = sizeof(struct gup);
-	struct gup *g;
+	struct gup g = { .mm = current->mm, .write = write, .refs = 1 };
+	u64 size = nr_pages * sizeof(g.pages[0]);
 	u32 nr;
 
 	start &= PAGE_MASK;
 	if (!nr_pages || nr_pages > GUP_MAX_PAGES || start >= TASK_SIZE ||
 	    ((u64)nr_pages << PAGE_SHIFT) > TASK_SIZE - start)
 		return -EINVAL;
-	g = kzalloc(size);
-	g->mm = current->mm;
-	g->write = write;
-	gup_fast(g, start, start + ((u64)nr_pages << PAGE_SHIFT));
-	nr = g->nr;
+	g.pages = kzalloc(size);
+	gup_fast(&g, start, start + ((u64)nr_pages << PAGE_SHIFT));
+	nr = g.nr;
 	count_vm_events(gup_fast_pages, nr);
-	while (g->nr)
-		put_page(g->pages[--g->nr]);
-	kfree(g, size);
+	while (g.nr)
+		put_page(g.pages[--g.nr]);
+	kfree(g.pages, size);
 	return nr;
 }
 

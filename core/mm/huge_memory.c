@@ -2,6 +2,7 @@
 /* Huge pages; huge_mm.h has the rules. */
 #include "mm/huge_mm.h"
 
+#include "mm/gup.h"
 #include "mm/mmu_gather.h"
 #include "mm/numa.h"
 #include "mm/rmap.h"
@@ -130,7 +131,7 @@ static enum fault_result do_huge_pmd_wp_page(struct vm_fault *vmf)
 	entry = maybe_pmd_mkwrite(pmd_mkdirty(entry), vma);
 	(void)pmdp_set_access_flags(vma, haddr, vmf->pmd, entry, true);
 	spin_unlock(vmf->ptl);
-	return FAULT_DONE;
+	return FAULT_WRITE;
 }
 
 enum fault_result do_huge_pmd_present(struct vm_fault *vmf)
@@ -336,6 +337,13 @@ int copy_huge_pmd(struct mm_struct *dst_mm, pmd_t *dst_pmd, pmd_t *src_pmd, u64 
 		return -EAGAIN;
 	}
 	page = pfn_to_page(pmd_pfn(pmdp_get(src_pmd)));
+	if (page_needs_cow_for_dma(src_vma->vm_mm, page)) {
+		spin_unlock(src_ptl);
+		spin_unlock(dst_ptl);
+		pte_free(dst_mm, pgtable);
+		split_huge_pmd(src_vma, src_pmd, addr);
+		return -EAGAIN;
+	}
 	get_page(page);
 	page_add_rmap(page);
 	ClearPageAnonExclusive(page);

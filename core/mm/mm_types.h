@@ -162,6 +162,7 @@ struct mm_struct {
 	struct cpumask cpu_bitmap; /* shared: mm_cpumask() */
 	/* Shared: odd while fork write-protects; written under mmap_lock, write. */
 	u32 write_protect_seq;
+	u32 has_pinned;		/* shared: a page was pinned (MMF_HAS_PINNED); stays */
 	/* NUMA balancing: numa.h. Shared words. */
 	u32 numa_scan_seq;	/* passes over all of it */
 	u64 numa_next_scan;	/* ms */

@@ -738,6 +738,12 @@ struct core_syscalls {
 	s64 (*gup_fast)(u64 addr, u32 nr_pages, bool write);
 	s64 (*pte_lookup)(u64 addr);
 	/*
+	 * gup_write(): a device, to which this thread gives the page of addr, stores the word
+	 * val there: the page is pinned, faulted in if need be, and unpinned. force: as a
+	 * debugger, in a private mapping without the right to write, too. 0 or an error.
+	 */
+	s64 (*gup_write)(u64 addr, u64 val, bool force);
+	/*
 	 * System V shared memory. shmget() makes a segment (IPC_PRIVATE) and returns its id;
 	 * shmat() maps it, readable and writable, at addr, or anywhere if addr is 0, and
 	 * returns where; shmdt() takes that mapping away. The segment keeps its pages until

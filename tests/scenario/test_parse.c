@@ -73,6 +73,7 @@ static const char *const good[] = {
 	"init: fork(cpu1)\ninit: load(A)\ncpu1: load(A)",
 	"cpu0: r = fork(cpu0.child); yield()\ncpu0.child: exit()",
 	"cpu0: mremap(A, 4K, 8K, MREMAP_MAYMOVE); gup_fast(A, 2, FOLL_WRITE); pte_lookup(A)",
+	"cpu0: r = gup_write(A, 1); assert(r == 0); r = gup_write(A + 8, 2, FOLL_FORCE)",
 	"cpu0: madvise(A, 2M, MADV_HUGEPAGE); madvise(A, 2M, MADV_COLLAPSE)",
 	"frames: 64\ncpu0: load(A)",
 	"cpu0: exit(0)",
