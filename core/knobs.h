@@ -32,6 +32,7 @@
 	X(mm_change_huge_pmd)                                                   \
 	X(mm_mprotect_write)                                                    \
 	X(mm_collapse_sync)                                                     \
+	X(mm_zap_dirty_flush)                                                   \
 	X(mm_gup_recheck)                                                       \
 	X(mm_foll_force)                                                        \
 	X(mm_write_protect_seq)                                                 \

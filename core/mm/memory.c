@@ -55,6 +55,10 @@ pte_t ptep_clear_flush(struct vm_area_struct *vma, u64 addr, pte_t *ptep)
 
 /* ---- zapping entries ---- */
 
+KNOB_BOOL(mm_zap_dirty_flush, "mm.zap_dirty_flush", KNOB_POLICY, 1,
+	  "a zap that finds an entry of a file dirty flushes before it lets its lock go",
+	  "1cf35d47712d (3.15)");
+
 struct zap {
 	bool force_flush;	/* before the page-table lock is let go */
 	bool force_break;	/* the gather has no more room */
@@ -81,8 +85,10 @@ static void zap_present_pte(struct mmu_gather *tlb, struct vm_area_struct *vma,
 		 * through its TLB. So flush before the lock is let go.
 		 */
 		set_page_dirty(page);
-		zap->force_flush = true;
-		delay_rmap = tlb_delay_rmap(tlb);
+		if (knob(mm_zap_dirty_flush)) {
+			zap->force_flush = true;
+			delay_rmap = tlb_delay_rmap(tlb);
+		}
 	}
 	if (!delay_rmap)
 		page_remove_rmap(page, vma);
