@@ -24,6 +24,7 @@ s64 sys_set_mempolicy(s32 node);
 s64 sys_msync(u64 addr, u64 len);
 s64 sys_gup_fast(u64 addr, u32 nr_pages, bool write);
 s64 sys_gup_write(u64 addr, u64 val, bool force);
+s64 sys_drop_caches(void);
 s64 sys_pte_lookup(u64 addr);
 s64 sys_shmget(u64 size);
 s64 sys_shmat(s64 id, u64 addr);

@@ -2,6 +2,7 @@
 #include "core.h"
 #include "task.h"
 
+#include "mm/huge_mm.h"
 #include "mm/mm.h"
 #include "mm/numa.h"
 #include "mm/rwsem.h"
@@ -46,6 +47,7 @@ void mmput(struct mm_struct *mm)
 	if (!atomic_dec_and_test(&mm->mm_users))
 		return;
 	exit_mmap(mm);
+	mm_put_huge_zero_page(mm);
 	mmdrop(mm);
 }
 

@@ -34,6 +34,7 @@
 	X(mm_collapse_sync)                                                     \
 	X(mm_zap_dirty_flush)                                                   \
 	X(mm_gup_recheck)                                                       \
+	X(mm_huge_zero_page)                                                    \
 	X(mm_foll_force)                                                        \
 	X(mm_write_protect_seq)                                                 \
 	X(mm_mremap_flush)                                                      \

@@ -5,6 +5,7 @@
 
 #include <tlblab/machine_abi.h>
 
+#include "mm/huge_mm.h"
 #include "mm/lru.h"
 #include "mm/swap.h"
 #include "mmu_context.h"
@@ -85,6 +86,12 @@ static u32 core_stats(struct core_stat *stats, u32 n)
 	return NR_CORE_STATS;
 }
 
+static void drain_quiet(void)
+{
+	lru_drain_quiet();
+	huge_zero_quiet();
+}
+
 __attribute__((visibility("default")))
 const struct core_module *tlblab_core(const struct mach_ops *ops)
 {
@@ -112,6 +119,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.set_mempolicy = sys_set_mempolicy,
 			.gup_fast = sys_gup_fast,
 			.gup_write = sys_gup_write,
+			.drop_caches = sys_drop_caches,
 			.pte_lookup = sys_pte_lookup,
 			.shmget = sys_shmget,
 			.shmat = sys_shmat,
@@ -120,7 +128,7 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.clone = sys_clone,
 			.exit = sys_exit,
 		},
-		.drain_all = lru_drain_quiet,
+		.drain_all = drain_quiet,
 		.stats = core_stats,
 		.objects = core_objects,
 	};

@@ -20,7 +20,7 @@ static const struct core_field mm_fields[] = {
 	FIELD(mm_struct, pgtables_bytes),
 	FIELD(mm_struct, page_table_lock), FIELD(mm_struct, context),
 	FIELD(mm_struct, cpu_bitmap), FIELD(mm_struct, write_protect_seq),
-	FIELD(mm_struct, has_pinned), { NULL, 0 },
+	FIELD(mm_struct, has_pinned), FIELD(mm_struct, huge_zero), { NULL, 0 },
 };
 
 static const struct core_field vma_fields[] = {
@@ -62,7 +62,8 @@ static const struct core_field cpu_fields[] = {
 
 static const struct core_field kernel_fields[] = {
 	FIELD(kernel, knobs), FIELD(kernel, geo), FIELD(kernel, page_wait),
-	FIELD(kernel, arch), { NULL, 0 },
+	FIELD(kernel, arch), FIELD(kernel, huge_zero_lock),
+	FIELD(kernel, huge_zero_refcount), FIELD(kernel, huge_zero_pfn), { NULL, 0 },
 };
 
 const struct core_object core_objects[] = {

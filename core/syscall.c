@@ -7,6 +7,7 @@
 #include "task.h"
 
 #include "mm/gup.h"
+#include "mm/huge_mm.h"
 #include "mm/migrate.h"
 #include "mm/numa.h"
 #include "mm/vmscan.h"
@@ -150,6 +151,15 @@ s64 sys_gup_write(u64 addr, u64 val, bool force)
 {
 	u32 ctx = syscall_enter();
 	s64 ret = gup_write(addr, val, force);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_drop_caches(void)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = shrink_huge_zero_page();
 
 	syscall_exit(ctx);
 	return ret;

@@ -218,6 +218,8 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 		return sys->reclaim(arg[0], arg[1]);
 	case SC_MIGRATE:
 		return sys->move_pages(arg[0], arg[1] >> p->x.page_shift, -1);
+	case SC_DROP_CACHES:
+		return sys->drop_caches();
 	case SC_NUMA_HINT:
 		return sys->numa_hint(arg[0], arg[1]);
 	case SC_TICK:

@@ -54,6 +54,7 @@ extern const char *const sc_arch_names[];
 	X(YIELD, "yield", "", 0)                                                \
 	X(RECLAIM, "reclaim", "al", 2)                                          \
 	X(MIGRATE, "migrate", "al", 2)                                          \
+	X(DROP_CACHES, "drop_caches", "", 0)                                    \
 	X(NUMA_HINT, "numa_hint", "al", 2)                                      \
 	X(TICK, "tick", "vv", 2)                                                \
 	X(WRITEBACK, "writeback", "al", 2)                                      \

@@ -63,6 +63,49 @@ static void zap_deposited_table(struct mm_struct *mm, pmd_t *pmdp)
 
 /* ---- faults ---- */
 
+/* With the deposited table. False: the entry is there already. */
+static bool set_huge_zero_page(struct vm_fault *vmf, pgtable_t pgtable)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	u64 haddr = vmf->address & HPAGE_PMD_MASK;
+	bool none;
+
+	vmf->ptl = pmd_lockptr(vma->vm_mm, vmf->pmd);
+	spin_lock(vmf->ptl);
+	none = pmd_none(pmdp_get(vmf->pmd));
+	if (none) {
+		pmd_t entry = pfn_pmd(READ_ONCE(kernel()->huge_zero_pfn), vma->vm_page_prot);
+
+		mach_charge(FAULT_PTE, 1);
+		pgtable_trans_huge_deposit(vmf->pmd, pgtable);
+		set_pmd_at(vma->vm_mm, haddr, vmf->pmd, pmd_mkyoung(entry));
+	}
+	spin_unlock(vmf->ptl);
+	return none;
+}
+
+static enum fault_result do_huge_zero_fault(struct vm_fault *vmf)
+{
+	struct mm_struct *mm = vmf->vma->vm_mm;
+	pgtable_t pgtable = alloc_table_page(mm);
+
+	if (!pgtable)
+		return FAULT_OOM;
+	if (!mm_get_huge_zero_page(mm)) {
+		pte_free(mm, pgtable);
+		count_vm_event(thp_fault_fallback);
+		return FAULT_FALLBACK;
+	}
+	/* The table is zero before anybody can find it deposited. */
+	smp_wmb();
+	if (!set_huge_zero_page(vmf, pgtable)) {
+		pte_free(mm, pgtable);
+		if (knob(mm_huge_zero_page) != HUGE_ZERO_MM)
+			put_huge_zero_page();
+	}
+	return FAULT_DONE;
+}
+
 enum fault_result do_huge_pmd_anonymous_page(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
@@ -74,6 +117,8 @@ enum fault_result do_huge_pmd_anonymous_page(struct vm_fault *vmf)
 
 	if (anon_vma_prepare(vma))
 		return FAULT_OOM;
+	if (!vmf->write && knob(mm_huge_zero_page) != HUGE_ZERO_NONE)
+		return do_huge_zero_fault(vmf);
 	page = alloc_huge_page(true, policy_node());
 	if (!page) {
 		count_vm_event(thp_fault_fallback);
@@ -118,7 +163,7 @@ static enum fault_result do_huge_pmd_wp_page(struct vm_fault *vmf)
 	pmd_t entry;
 
 	if (!PageAnonExclusive(page)) {
-		if (page_count(page) != 1) {
+		if (is_huge_zero_page(page) || page_count(page) != 1) {
 			spin_unlock(vmf->ptl);
 			split_huge_pmd(vma, vmf->pmd, haddr);
 			return FAULT_FALLBACK;
@@ -170,6 +215,7 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd
 	struct page *page;
 	spinlock_t *ptl;
 	pmd_t orig;
+	bool zero;
 
 	tlb_change_page_size(tlb, HPAGE_PMD_SIZE);
 	ptl = __pmd_trans_huge_lock(pmdp, vma);
@@ -179,10 +225,15 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *pmd
 	mach_charge(ZAP_PMD, 1);
 	tlb_flush_pmd_range(tlb, addr, HPAGE_PMD_SIZE);
 	page = pfn_to_page(pmd_pfn(orig));
-	page_remove_rmap(page, vma);
+	zero = is_huge_zero_page(page);
+	if (!zero)
+		page_remove_rmap(page, vma);
 	zap_deposited_table(tlb->mm, pmdp);
 	spin_unlock(ptl);
-	tlb_remove_page_size(tlb, page, HPAGE_PMD_SIZE);
+	if (!zero || knob(mm_huge_zero_page) == HUGE_ZERO_AFTER_FLUSH)
+		tlb_remove_page_size(tlb, page, HPAGE_PMD_SIZE);
+	else if (knob(mm_huge_zero_page) == HUGE_ZERO_AT_ZAP)
+		put_huge_zero_page();
 	return true;
 }
 
@@ -207,6 +258,26 @@ static void fill_split_table(struct vm_area_struct *vma, struct page *page,
 	}
 }
 
+/* Under ptl. Each PTE maps the base page of zeroes. */
+static void __split_huge_zero_page_pmd(struct vm_area_struct *vma, pmd_t *pmdp, u64 haddr)
+{
+	pgtable_t pgtable;
+	pte_t *pte;
+
+	/* pmdp_huge_clear_flush() */
+	(void)pmdp_huge_get_and_clear(vma->vm_mm, haddr, pmdp);
+	flush_pmd_tlb_range(vma, haddr, haddr + HPAGE_PMD_SIZE);
+	pgtable = pgtable_trans_huge_withdraw(pmdp);
+	pte = page_to_virt(pgtable);
+	for (u32 i = 0; i < HPAGE_PMD_NR; i++)
+		set_pte_at(vma->vm_mm, haddr + i * PAGE_SIZE, pte + i,
+			   pfn_pte(kernel()->zero_pfn, vma->vm_page_prot));
+	smp_wmb();
+	pmd_populate(vma->vm_mm, pmdp, pgtable);
+	if (knob(mm_huge_zero_page) != HUGE_ZERO_MM)
+		put_huge_zero_page();
+}
+
 /* Under ptl. */
 static void __split_huge_pmd_locked(struct vm_area_struct *vma, pmd_t *pmdp, u64 haddr)
 {
@@ -215,6 +286,10 @@ static void __split_huge_pmd_locked(struct vm_area_struct *vma, pmd_t *pmdp, u64
 	pmd_t old;
 
 	count_vm_event(thp_split_pmd);
+	if (is_huge_zero_pmd(pmdp_get(pmdp))) {
+		__split_huge_zero_page_pmd(vma, pmdp, haddr);
+		return;
+	}
 	/*
 	 * Invalid, and flushed, before the table is there: no CPU may have entries of both
 	 * sizes for one address. And what A and D hardware has set until then is in old.
@@ -293,7 +368,8 @@ u32 change_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, pmd_t *p
 	ptl = __pmd_trans_huge_lock(pmdp, vma);
 	if (!ptl)
 		return 0;
-	if ((cp_flags & MM_CP_PROT_NUMA) && pmd_protnone(pmdp_get(pmdp))) {
+	if ((cp_flags & MM_CP_PROT_NUMA) &&
+	    (pmd_protnone(pmdp_get(pmdp)) || is_huge_zero_pmd(pmdp_get(pmdp)))) {
 		spin_unlock(ptl);
 		return 1;
 	}
@@ -337,6 +413,11 @@ int copy_huge_pmd(struct mm_struct *dst_mm, pmd_t *dst_pmd, pmd_t *src_pmd, u64 
 		return -EAGAIN;
 	}
 	page = pfn_to_page(pmd_pfn(pmdp_get(src_pmd)));
+	if (is_huge_zero_page(page)) {
+		/* Not a new one: src_mm holds it. */
+		BUG_ON(!mm_get_huge_zero_page(dst_mm));
+		goto share;
+	}
 	if (page_needs_cow_for_dma(src_vma->vm_mm, page)) {
 		spin_unlock(src_ptl);
 		spin_unlock(dst_ptl);
@@ -347,6 +428,7 @@ int copy_huge_pmd(struct mm_struct *dst_mm, pmd_t *dst_pmd, pmd_t *src_pmd, u64 
 	get_page(page);
 	page_add_rmap(page);
 	ClearPageAnonExclusive(page);
+share:
 	/* In place: hardware may set A or D at any time, and the parent runs on. */
 	pmdp_set_wrprotect(src_vma->vm_mm, addr, src_pmd);
 	pmd = pmd_mkold(pmd_wrprotect(pmdp_get(src_pmd)));

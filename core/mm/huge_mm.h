@@ -25,7 +25,8 @@
  * with a table, set aside in the PMD table until the page is split or zapped. It
  * counts in pgtables_bytes; no hardware has seen it, so it is freed at once.
  *
- * There is no huge page of zeroes (use_zero_page = 0): a read fault gets a huge page.
+ * By default there is no huge page of zeroes (use_zero_page = 0): a read fault gets a huge page.
+ * Else huge_zero.c has it; it has no place in the reverse map, and a write splits its entry.
  *
  * Only anonymous memory, only with MADV_HUGEPAGE (enabled = madvise), and only where a PMD
  * entry maps 2 MiB: not on arm64 with 64 KiB pages.
@@ -102,6 +103,29 @@ int copy_huge_pmd(struct mm_struct *dst_mm, pmd_t *dst_pmd, pmd_t *src_pmd, u64 
 /* mremap: false if it is no huge page any more. mmap_lock for writing. */
 bool move_huge_pmd(struct vm_area_struct *vma, u64 old_addr, u64 new_addr,
 		   pmd_t *old_pmd, pmd_t *new_pmd);
+
+/* ---- huge_zero.c ---- */
+
+enum { HUGE_ZERO_NONE, HUGE_ZERO_AT_ZAP, HUGE_ZERO_AFTER_FLUSH, HUGE_ZERO_MM };
+
+static inline bool is_huge_zero_page(const struct page *page)
+{
+	return knob(mm_huge_zero_page) != HUGE_ZERO_NONE &&
+	       page_to_pfn(page) == READ_ONCE(kernel()->huge_zero_pfn);
+}
+
+#define is_huge_zero_pmd(pmd) is_huge_zero_page(pfn_to_page(pmd_pfn(pmd)))
+
+/* Not while a lock is held. False: no memory. */
+bool get_huge_zero_page(void);
+void put_huge_zero_page(void);
+/* For one entry of mm; and the mm's own, at its end. */
+bool mm_get_huge_zero_page(struct mm_struct *mm);
+void mm_put_huge_zero_page(struct mm_struct *mm);
+/* How many pages it freed. */
+s64 shrink_huge_zero_page(void);
+/* The shrinker wants no page any more (core_module.drain_all). */
+void huge_zero_quiet(void);
 
 /* khugepaged.c: MADV_COLLAPSE of [start, end). mmap_lock not held. 0 or -errno. */
 s64 madvise_collapse(struct mm_struct *mm, u64 start, u64 end);

@@ -163,6 +163,7 @@ struct mm_struct {
 	/* Shared: odd while fork write-protects; written under mmap_lock, write. */
 	u32 write_protect_seq;
 	u32 has_pinned;		/* shared: a page was pinned (MMF_HAS_PINNED); stays */
+	u32 huge_zero;		/* shared: it holds the huge page of zeroes; stays */
 	/* NUMA balancing: numa.h. Shared words. */
 	u32 numa_scan_seq;	/* passes over all of it */
 	u64 numa_next_scan;	/* ms */
@@ -298,6 +299,10 @@ struct kernel {
 	struct pt_geometry geo;		/* const */
 	struct page *memmap;		/* const pointer */
 	u64 zero_pfn;			/* const: the page of zeroes */
+	/* The huge one: huge_zero.c. */
+	spinlock_t huge_zero_lock;
+	atomic_t huge_zero_refcount;	/* shared: from 0 and to 0 under huge_zero_lock */
+	u64 huge_zero_pfn;		/* shared; written under huge_zero_lock; 0: there is none */
 	/* Per aligned 2 MiB of memory, whether it is one huge page: page.h. */
 	u8 *huge_map;			/* const pointer; NULL: there are none */
 	struct swap_info *swap;		/* const pointer: swap.h */

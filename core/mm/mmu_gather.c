@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The gather; mmu_gather.h has the rules. */
+#include "mm/huge_mm.h"
 #include "mm/mmu_gather.h"
 #include "mm/pgalloc.h"
 
@@ -134,8 +135,12 @@ static void tlb_batch_free_pages(struct mmu_gather_batch *batch)
 			nr = (u64)slots[++i] >> 2;
 			slots[i] = NULL;
 		}
-		for (; nr; nr--)
-			put_page(page++);
+		for (; nr; nr--, page++) {
+			if (is_huge_zero_page(page))
+				put_huge_zero_page();
+			else
+				put_page(page);
+		}
 		if ((i + 1) % MAX_NR_FOLIOS_PER_FREE == 0)
 			cond_resched();
 	}

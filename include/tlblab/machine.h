@@ -744,6 +744,12 @@ struct core_syscalls {
 	 */
 	s64 (*gup_write)(u64 addr, u64 val, bool force);
 	/*
+	 * drop_caches(): memory is short, and the kernel's caches shrink ("2" written to
+	 * /proc/sys/vm/drop_caches). The only one here is the huge page of zeroes. How many
+	 * pages are free.
+	 */
+	s64 (*drop_caches)(void);
+	/*
 	 * System V shared memory. shmget() makes a segment (IPC_PRIVATE) and returns its id;
 	 * shmat() maps it, readable and writable, at addr, or anywhere if addr is 0, and
 	 * returns where; shmdt() takes that mapping away. The segment keeps its pages until
@@ -820,8 +826,8 @@ struct core_module {
 	struct core_syscalls sys;
 
 	/*
-	 * No thread is in the kernel but this one: let go of what each CPU keeps for
-	 * later (lru_drain_quiet()). For who then looks for pages that nobody freed.
+	 * No thread is in the kernel but this one: let go of what is kept for later
+	 * (lru_drain_quiet(), huge_zero_quiet()). For who then looks for pages that nobody freed.
 	 */
 	void (*drain_all)(void);
 
