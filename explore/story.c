@@ -231,7 +231,16 @@ static bool is_shared(struct writers *ws, const struct xevent *e)
 	return true;
 }
 
-/* A row of invalidations from one place: the first tells of the others. */
+static bool makes_row(const struct xevent *e)
+{
+	return e->site->kind == MACH_SITE_INSN ||
+	       (!strncmp(e->text, "store frame ", 12) && !strstr(e->text, "(buffered)"));
+}
+
+/*
+ * A row of invalidations, or of stores into a page, from one place: the first tells of the
+ * others.
+ */
 static void fold_rows(struct story *s)
 {
 	struct line *last[XMAX_CPUS] = { NULL };
@@ -241,13 +250,15 @@ static void fold_rows(struct story *s)
 		const struct xevent *e = l->event;
 		struct line **prev = &last[e->cpu % XMAX_CPUS];
 
-		if (!e->site || e->site->kind != MACH_SITE_INSN) {
-			*prev = NULL;
-		} else if (*prev && (*prev)->event->site == e->site) {
+		bool same = *prev && (*prev)->event->site == e->site;
+
+		if (e->site && makes_row(e) && same) {
 			(*prev)->more++;
 			l->weight = 0;
-		} else {
+		} else if (e->site && makes_row(e)) {
 			*prev = l;
+		} else if (!same) {
+			*prev = NULL;
 		}
 	}
 }
