@@ -50,6 +50,7 @@
 			"arm64.max_tlbi_ops=1024"
 /* Threads that moved scanned fast again; pages waited for a second fault, and for the limit. */
 #define BEFORE_4_19	BEFORE_4_20, "mmu_gather.table_invalidate=after_free",  \
+			"x86.pmd_free_flush=off",                                \
 			"numa.scan_reset=on", "numa.early_migrate=off",         \
 			"numa.ratelimit_mb=128"
 #define BEFORE_4_18	BEFORE_4_19, "powerpc.nested_branch=off",               \

@@ -90,6 +90,9 @@ static void drain_quiet(void)
 {
 	lru_drain_quiet();
 	huge_zero_quiet();
+#ifdef ARCH_HAS_IOREMAP
+	sys_ioremap_quiet();
+#endif
 }
 
 __attribute__((visibility("default")))
@@ -120,6 +123,10 @@ const struct core_module *tlblab_core(const struct mach_ops *ops)
 			.gup_fast = sys_gup_fast,
 			.gup_write = sys_gup_write,
 			.drop_caches = sys_drop_caches,
+#ifdef ARCH_HAS_IOREMAP
+			.ioremap = sys_ioremap,
+			.iounmap = sys_iounmap,
+#endif
 			.pte_lookup = sys_pte_lookup,
 			.shmget = sys_shmget,
 			.shmat = sys_shmat,

@@ -13,6 +13,10 @@
 #include "mm/vmscan.h"
 #include "mm/writeback.h"
 #include "mmu_context.h"
+#include "pgtable.h"
+#ifdef ARCH_HAS_IOREMAP
+#include "ioremap.h"
+#endif
 
 /*
  * in_user tells a switch on which tables the task must go on. A switch between
@@ -164,6 +168,38 @@ s64 sys_drop_caches(void)
 	syscall_exit(ctx);
 	return ret;
 }
+
+#ifdef ARCH_HAS_IOREMAP
+s64 sys_ioremap(u64 off, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = ioremap(off, len);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+s64 sys_iounmap(u64 off, u64 len)
+{
+	u32 ctx = syscall_enter();
+	s64 ret = iounmap(off, len);
+
+	syscall_exit(ctx);
+	return ret;
+}
+
+/* No system call; but whoever flushes is in kernel mode. */
+void sys_ioremap_quiet(void)
+{
+	u32 ctx;
+
+	if (!knob(x86_ioremap))
+		return;
+	ctx = syscall_enter();
+	ioremap_quiet();
+	syscall_exit(ctx);
+}
+#endif
 
 s64 sys_pte_lookup(u64 addr)
 {

@@ -172,6 +172,8 @@ static bool may_hold(struct xworld *w, struct xuse *use, const struct xpath *pat
 
 static void drop(struct xworld *w, u32 cpu, enum xlog_kind kind, u32 ctx, u64 va)
 {
+	/* Paths have no sign: the upper half begins where the lower ends. */
+	va &= (1ULL << 48) - 1;
 	xmmu_log(w, cpu, &(struct xlog){ .kind = (u8)kind, .ctx = ctx, .va = va });
 }
 

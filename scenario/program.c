@@ -220,6 +220,10 @@ static s64 do_call(const struct sc_program *p, const struct sc_op *op,
 		return sys->move_pages(arg[0], arg[1] >> p->x.page_shift, -1);
 	case SC_DROP_CACHES:
 		return sys->drop_caches();
+	case SC_IOREMAP:
+		return sys->ioremap ? sys->ioremap(arg[0], arg[1]) : -22;	/* EINVAL */
+	case SC_IOUNMAP:
+		return sys->iounmap ? sys->iounmap(arg[0], arg[1]) : -22;
 	case SC_NUMA_HINT:
 		return sys->numa_hint(arg[0], arg[1]);
 	case SC_TICK:

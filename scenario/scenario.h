@@ -55,6 +55,8 @@ extern const char *const sc_arch_names[];
 	X(RECLAIM, "reclaim", "al", 2)                                          \
 	X(MIGRATE, "migrate", "al", 2)                                          \
 	X(DROP_CACHES, "drop_caches", "", 0)                                    \
+	X(IOREMAP, "ioremap", "vl", 2)                                          \
+	X(IOUNMAP, "iounmap", "vl", 2)                                          \
 	X(NUMA_HINT, "numa_hint", "al", 2)                                      \
 	X(TICK, "tick", "vv", 2)                                                \
 	X(WRITEBACK, "writeback", "al", 2)                                      \

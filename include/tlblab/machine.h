@@ -750,6 +750,13 @@ struct core_syscalls {
 	 */
 	s64 (*drop_caches)(void);
 	/*
+	 * Mappings of the kernel's own, as a driver makes them: fresh pages at an offset in the
+	 * kernel's area of 1 GiB, huge where they fit; and away with them. 0 or an error.
+	 * NULL: the core has none.
+	 */
+	s64 (*ioremap)(u64 off, u64 len);
+	s64 (*iounmap)(u64 off, u64 len);
+	/*
 	 * System V shared memory. shmget() makes a segment (IPC_PRIVATE) and returns its id;
 	 * shmat() maps it, readable and writable, at addr, or anywhere if addr is 0, and
 	 * returns where; shmdt() takes that mapping away. The segment keeps its pages until

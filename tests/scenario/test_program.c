@@ -120,6 +120,18 @@ static s64 fake_gup(u64 addr, u32 n, bool write)
 	return n;
 }
 
+static s64 fake_ioremap(u64 off, u64 len)
+{
+	say("ioremap %lx %lx\n", off, len);
+	return 0;
+}
+
+static s64 fake_iounmap(u64 off, u64 len)
+{
+	say("iounmap %lx %lx\n", off, len);
+	return 0;
+}
+
 static s64 fake_drop_caches(void)
 {
 	say("drop_caches\n");
@@ -208,6 +220,7 @@ static const struct core_module fake_core = {
 		.mprotect = fake_mprotect, .madvise = fake_madvise,
 		.mremap = fake_mremap, .gup_fast = fake_gup, .gup_write = fake_gup_write,
 		.drop_caches = fake_drop_caches,
+		.ioremap = fake_ioremap, .iounmap = fake_iounmap,
 		.pte_lookup = fake_lookup,
 		.shmget = fake_shmget, .shmat = fake_shmat, .shmdt = fake_shmdt,
 		.shm_rmid = fake_shm_rmid,
@@ -358,6 +371,7 @@ static void test_new_calls(void **state)
 	      "cpu0: r = mremap(A, 4K, 4K, MREMAP_MAYMOVE|MREMAP_FIXED, 0x20000)\n"
 	      "cpu0: assert(r == 0x20000); yield(); gup_fast(A); gup_fast(A, 3, FOLL_WRITE)\n"
 	      "cpu0: gup_write(A, 5); gup_write(A + 8, 6, FOLL_FORCE); drop_caches()\n"
+	      "cpu0: ioremap(0, 2M); iounmap(4K, 8K)\n"
 	      "cpu0: r = pte_lookup(A); assert(r == 1); r = fork(cpu0.b); assert(r == 7)\n"
 	      "cpu0.b: load(A)\ncpu1: load(A)\n");
 	assert_true(sc_xprogram(program)->thread[0].forked);
@@ -370,7 +384,7 @@ static void test_new_calls(void **state)
 	    "mremap 10000 2000 1000 0 0\nunmapped 11000-12000\n"
 	    "madvise 10000 200000 14\n"
 	    "mremap 10000 1000 1000 3 20000\nunmapped 10000-11000\nunmapped 20000-21000\n"
-	    "yield\ngup 10000 1 0\ngup 10000 3 1\ngup_write 10000 5 0\ngup_write 10008 6 1\ndrop_caches\nlookup 10000\n"
+	    "yield\ngup 10000 1 0\ngup 10000 3 1\ngup_write 10000 5 0\ngup_write 10008 6 1\ndrop_caches\nioremap 0 200000\niounmap 1000 2000\nlookup 10000\n"
 	    "fork 2\nreadonly 10000-14000\n");
 }
 

@@ -10,6 +10,8 @@
 	X(x86_tlb_single_page_flush_ceiling)                                    \
 	X(x86_freed_tables_lazy_ipi)                                            \
 	X(x86_ipi_filter)                                                       \
+	X(x86_ioremap)                                                          \
+	X(x86_pmd_free_flush)                                                   \
 	X(x86_invlpgb)                                                          \
 	X(x86_invlpgb_count_max)                                                \
 	X(x86_broadcast_flush)                                                  \

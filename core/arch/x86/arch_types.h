@@ -62,6 +62,7 @@ struct arch_root {
 	u64 global_asid_used[64] __guarded_by(global_asid_lock);
 	u64 global_asid_freed[64] __guarded_by(global_asid_lock);
 	u32 last_global_asid __guarded_by(global_asid_lock);
+	u64 vmalloc_pfn;	/* const: the table that all roots share, or 0: ioremap.h */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86: address-space switching, PCID slots, lazy mode, PTI crossings. */
+#include "ioremap.h"
 #include "mmu_context.h"
 #include "invlpgb.h"
 #include "pgtable.h"
@@ -49,7 +50,7 @@ const char *arch_boot(void)
 {
 	if (mach_env()->page_shift != 12)
 		return "x86 has base pages of 4 KiB only";
-	return NULL;
+	return ioremap_boot();
 }
 
 void arch_cpu_online(void)

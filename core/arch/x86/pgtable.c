@@ -42,6 +42,13 @@ static u32 pgd_order(void)
 	return knob(x86_pti) ? 1 : 0;
 }
 
+/* The root's entry of the kernel's area. */
+static u64 *vmalloc_entry(struct mm_struct *mm)
+{
+	return (u64 *)mm->pgd + (VMALLOC_START >> kernel()->geo.pgdir_shift) %
+				kernel()->geo.ptrs_per_pgd;
+}
+
 int pgd_alloc(struct mm_struct *mm)
 {
 	u64 pfn = mach_alloc_frames(pgd_order(), MACH_NODE_LOCAL,
@@ -51,11 +58,16 @@ int pgd_alloc(struct mm_struct *mm)
 		return -ENOMEM;
 	mm->pgd_pfn = pfn;
 	mm->pgd = __va(pfn << PAGE_SHIFT);
+	/* Not in user mode's half of a pair. */
+	if (kernel()->arch.vmalloc_pfn)
+		WRITE_ONCE(*vmalloc_entry(mm), kernel()->arch.vmalloc_pfn << PAGE_SHIFT | _PAGE_TABLE);
 	return 0;
 }
 
 void pgd_free(struct mm_struct *mm)
 {
+	if (kernel()->arch.vmalloc_pfn)
+		WRITE_ONCE(*vmalloc_entry(mm), 0);
 	mach_free_frames(mm->pgd_pfn, pgd_order(), MACH_FREE_ZEROED);
 	mm->pgd = NULL;
 }

@@ -67,6 +67,11 @@
 void arch_init_geometry(struct pt_geometry *geo);
 /* Protection of a mapping; private writable ones start read-only. */
 pgprot_t vm_get_page_prot(u64 vm_flags);
+
+/* The kernel's own mappings: ioremap.h. */
+#define ARCH_HAS_IOREMAP 1
+#define VMALLOC_START 0xffffc90000000000UL
+#define PAGE_KERNEL __pgprot(_PAGE_PRESENT | _PAGE_RW | _PAGE_ACCESSED | _PAGE_DIRTY | _PAGE_NX)
 /* 0 or -ENOMEM; fills in mm->pgd and mm->pgd_pfn. The mm has no user yet. */
 int pgd_alloc(struct mm_struct *mm);
 /* No CPU has mm loaded, no table hangs from it. */

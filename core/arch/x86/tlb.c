@@ -201,6 +201,47 @@ void flush_tlb_multi(const struct cpumask *mask, struct flush_tlb_info *info)
 		mach_ipi(targets, flush_tlb_ipi, info, true);
 }
 
+struct kernel_range {
+	u64 start, end;
+};
+
+static void do_kernel_range_flush(void *info)
+{
+	const struct kernel_range *r = info;
+
+	for (u64 addr = r->start; addr < r->end; addr += PAGE_SIZE)
+		mach_x86_invlpg(addr);
+}
+
+static void do_flush_tlb_all(void *unused)
+{
+	(void)unused;
+	mach_x86_toggle_pge();
+}
+
+/* on_each_cpu() */
+void flush_tlb_kernel_range(u64 start, u64 end)
+{
+	void (*fn)(void *info) = do_kernel_range_flush;
+	struct kernel_range range = { start, end };
+	u64 others[NR_CPUS / 64] = { 0 };
+	u32 this = smp_processor_id();
+	bool flags;
+
+	if (end - start > (u64)knob(x86_tlb_single_page_flush_ceiling) << PAGE_SHIFT)
+		fn = do_flush_tlb_all;
+	for (u32 cpu = 0; cpu < nr_cpu_ids; cpu++)
+		if (cpu != this)
+			others[cpu / 64] |= 1UL << cpu % 64;
+	/* The cleared entries before. */
+	smp_mb();
+	if (nr_cpu_ids > 1)
+		mach_ipi(others, fn, &range, true);
+	local_irq_save(flags);
+	fn(&range);
+	local_irq_restore(flags);
+}
+
 void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end, u32 stride_shift,
 			bool freed_tables)
 {

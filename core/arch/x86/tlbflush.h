@@ -44,6 +44,9 @@ void flush_tlb_mm_range(struct mm_struct *mm, u64 start, u64 end,
 #define flush_tlb_page(vma, a)                                                  \
 	flush_tlb_mm_range((vma)->vm_mm, (a), (a) + PAGE_SIZE, PAGE_SHIFT, false)
 
+/* Of the kernel's own mappings, by every CPU. Interrupts on. */
+void flush_tlb_kernel_range(u64 start, u64 end);
+
 /*
  * Deferred flushes (mm/rmap.h): the batch adds up the CPUs of the masks, and each of them then
  * drops whatever mm it runs. Each page raises its mm's generation, so that a CPU that
