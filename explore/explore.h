@@ -250,7 +250,8 @@ enum xchoice_kind {
  * repeat (may be NULL): the agent that moves next, by its id, if that is known and can
  * move; else XREPEAT_ASK, and pick is asked. pick: which of the n enabled agents moves; called before every step, so that a search
  * sees them all, also when n is 1; enabled[] is sorted by agent id
- * and holds what each would do. running is the index of the
+ * and holds what each would do, but for its objects and site if the chooser is bare, and does
+ * not want them. running is the index of the
  * thread or handler that can move on the CPU that moved last (drains and grace periods
  * in between do not count), or n when there is none (then switching is no preemption). choose: one of n
  * values. keep (may be NULL): asked before that, whether the state is to be kept,
@@ -263,6 +264,7 @@ struct xchooser {
 	void *ctx;
 	u32 (*repeat)(void *ctx);
 	bool (*keep)(void *ctx);
+	bool bare;
 };
 
 /* ---- the world ---- */

@@ -158,7 +158,8 @@ static bool try_trial(struct minimiser *m, enum trial how)
 {
 	struct guide g = { .from = &m->trial, .out = &m->out, .agent = NO_AGENT,
 			   .cpu = XNO_CPU, .exact = how == TRIAL_EXACT };
-	const struct xchooser chooser = { .pick = guide_pick, .choose = guide_choose, .ctx = &g };
+	const struct xchooser chooser = { .pick = guide_pick, .choose = guide_choose, .ctx = &g,
+		.bare = true };
 	struct xresult result;
 	struct trace old = m->trace;
 
@@ -222,7 +223,8 @@ static bool fails_anyhow(struct minimiser *m)
 		return false;
 	for (u32 i = 0; i < 2; i++) {
 		bool last = i;
-		const struct xchooser chooser = { .pick = plain_pick, .choose = plain_choose, .ctx = &last };
+		const struct xchooser chooser = { .pick = plain_pick, .choose = plain_choose,
+			.ctx = &last, .bare = true };
 
 		xworld_run(m->w, &chooser, &result, NULL, NULL);
 		if (result.outcome == XOUT_VIOLATION)

@@ -121,7 +121,8 @@ static u32 default_choose(void *ctx, enum xchoice_kind kind, u32 n)
 
 static u32 estimate_steps(struct search *s)
 {
-	const struct xchooser chooser = { .pick = default_pick, .choose = default_choose };
+	const struct xchooser chooser = { .pick = default_pick, .choose = default_choose,
+		.bare = true };
 	struct xresult result;
 
 	xworld_run(s->world, &chooser, &result, NULL, NULL);
@@ -131,7 +132,8 @@ static u32 estimate_steps(struct search *s)
 enum search_end search_pct(struct search *s)
 {
 	struct pct p = { .choices = &s->choices };
-	const struct xchooser chooser = { .pick = pct_pick, .choose = pct_choose, .ctx = &p };
+	const struct xchooser chooser = { .pick = pct_pick, .choose = pct_choose, .ctx = &p,
+		.bare = true };
 	u64 index;
 
 	p.steps = estimate_steps(s);

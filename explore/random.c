@@ -33,7 +33,8 @@ static u32 random_choose(void *ctx, enum xchoice_kind kind, u32 n)
 enum search_end search_random(struct search *s)
 {
 	struct random r = { .choices = &s->choices };
-	const struct xchooser chooser = { .pick = random_pick, .choose = random_choose, .ctx = &r };
+	const struct xchooser chooser = { .pick = random_pick, .choose = random_choose, .ctx = &r,
+		.bare = true };
 	u64 index;
 
 	while (!search_over(s) && search_next_seed(s, &index)) {

@@ -229,10 +229,28 @@ bool xworld_parked(struct xworld *w, u32 cpu, bool handler, struct xstep *s)
 	return true;
 }
 
+/* Whose step it is, and no more. */
+static void describe_barely(struct xworld *w, struct xstep *s, u32 kind, u32 index)
+{
+	u32 cpu = kind == XAGENT_THREAD ? w->a->thr[index].cpu :
+		  kind == XAGENT_DRAIN ? index / w->lanes : index;
+
+	s->cpu = (u8)cpu;
+	s->handler = !!w->a->cpu[cpu].irq_depth;
+	s->nr_obj = 0;
+	s->site = NULL;
+	s->agent_kind = (u16)kind;
+	s->agent_index = (u16)index;
+}
+
 static void describe(struct xworld *w, struct xstep *s, u32 kind, u32 index)
 {
 	struct xcpu *c = &w->a->cpu[kind == XAGENT_IRQ ? index : 0];
 
+	if (w->chooser->bare) {
+		describe_barely(w, s, kind, index);
+		return;
+	}
 	s->handler = false;
 	s->cpu = (u8)index;
 	switch (kind) {

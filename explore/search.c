@@ -269,7 +269,8 @@ bool xsearch_replay(struct xworld *w, const struct xverdict *verdict,
 		    struct xresult *result, struct xevent *events, u32 *nr_events)
 {
 	struct replay r = { .choices = &verdict->choices };
-	const struct xchooser chooser = { .pick = replay_pick, .choose = replay_choose, .ctx = &r };
+	const struct xchooser chooser = { .pick = replay_pick, .choose = replay_choose, .ctx = &r,
+		.bare = true };
 
 	xworld_drop_ops(w, verdict->dropped);
 	xworld_run(w, &chooser, result, events, nr_events);

@@ -46,7 +46,7 @@ static u32 plain_choose(void *ctx, enum xchoice_kind kind, u32 n)
 	return 0;
 }
 
-static const struct xchooser plain = { .pick = plain_pick, .choose = plain_choose };
+static const struct xchooser plain = { .pick = plain_pick, .choose = plain_choose, .bare = true };
 
 /* ---- what runs on the stacks ---- */
 
