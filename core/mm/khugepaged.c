@@ -26,9 +26,11 @@ KNOB_BOOL(mm_collapse_sync, "mm.collapse_sync", KNOB_POLICY, 1,
 	  "collapse interrupts every CPU after its flush, to see lockless walkers out",
 	  "2ba99c5e0881 (6.1)");
 
+/* Not where nothing is, or zeroes. Of an entry that is not present the PFN says nothing. */
 static bool is_page(pte_t entry)
 {
-	return !pte_none(entry) && pte_pfn(entry) != kernel()->zero_pfn;
+	return !pte_none(entry) &&
+	       (!pte_present(entry) || pte_pfn(entry) != kernel()->zero_pfn);
 }
 
 /* Of the first n entries. */
