@@ -445,6 +445,13 @@ void xcopy_frame(u64 to, u64 from, const struct mach_site *site)
 	}
 }
 
+void xframe_store(u64 pfn, u32 offset, u64 val, const struct mach_site *site)
+{
+	struct xworld *w = xstack()->w;
+
+	xstore(w->phys + (pfn << w->page_shift) + offset, sizeof(val), val, MACH_RELAXED, site);
+}
+
 /* ---- objects ---- */
 
 /*

@@ -894,6 +894,7 @@ const struct mach_ops xops = {
 	.free_frames = xfree_frames,
 	.frame_node = xframe_node,
 	.copy_frame = xcopy_frame,
+	.frame_store = xframe_store,
 	.kalloc = xkalloc,
 	.kfree = xkfree,
 	.charge = charge,

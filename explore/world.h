@@ -1091,6 +1091,7 @@ void xfree_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site);
 u32 xframe_node(u64 pfn);
 u32 xcpu_node(const struct xworld *w, u32 cpu);
 void xcopy_frame(u64 to, u64 from, const struct mach_site *site);
+void xframe_store(u64 pfn, u32 offset, u64 val, const struct mach_site *site);
 void *xkalloc(size_t size, u32 gfp, const struct mach_site *site);
 void xkfree(void *p, size_t size, const struct mach_site *site);
 

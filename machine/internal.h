@@ -724,6 +724,7 @@ void mem_free_frames(u64 pfn, u32 order, u32 flags, const struct mach_site *site
 u32 mem_frame_node(u64 pfn);
 u32 mem_cpu_node(u32 cpu);
 void mem_copy_frame(u64 to, u64 from, const struct mach_site *site);
+void mem_frame_store(u64 pfn, u32 offset, u64 val, const struct mach_site *site);
 void *mem_kalloc(size_t size, u32 gfp, const struct mach_site *site);
 void mem_kfree(void *p, size_t size, const struct mach_site *site);
 void cost_charge(u32 cost, u64 n);

@@ -83,6 +83,7 @@ static const struct mach_ops timed_ops = {
 	.migrate_thread = thread_migrate,
 	.user_sweep = user_sweep,
 	.copy_frame = mem_copy_frame,
+	.frame_store = mem_frame_store,
 	.kalloc = mem_kalloc,
 	.kfree = mem_kfree,
 	.charge = cost_charge,

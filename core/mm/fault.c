@@ -236,8 +236,8 @@ static enum fault_result handle_present_pte(struct vm_fault *vmf)
 	pte_t entry = vmf->orig_pte;
 	bool same;
 
-	/* A mark: rights, where the VMA gives them, is what access_error() has seen. */
-	if (pte_protnone(entry))
+	/* A mark. Without any rights of the VMA's it is none, and the fault one by force. */
+	if (pte_protnone(entry) && vma_is_accessible(vma))
 		return do_numa_page(vmf);
 	spin_lock(vmf->ptl);
 	same = pte_same(ptep_get(vmf->pte), entry);
@@ -402,7 +402,7 @@ static bool access_error(const struct vm_area_struct *vma, u32 flags)
 		return !(vma->vm_flags & VM_WRITE);
 	if (flags & MACH_FAULT_EXEC)
 		return !(vma->vm_flags & VM_EXEC);
-	return !(vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC));
+	return !vma_is_accessible(vma);
 }
 
 int do_user_addr_fault(struct mm_struct *mm, u64 addr, u32 flags)

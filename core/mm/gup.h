@@ -5,8 +5,9 @@
  *
  * A reference keeps a page from being freed. A pin also says that somebody may write to it at
  * any time: fork gives the child a copy at once (page_needs_cow_for_dma()), for the parent
- * must keep the page that the device has. A pin is GUP_PIN_COUNTING_BIAS references, so a
- * page with very many references seems pinned, and is copied without need.
+ * must keep the page that the device has. A pin is GUP_PIN_COUNTING_BIAS references more than
+ * entries map the page (Linux counts pins of huge pages apart); so a page with very many
+ * other references seems pinned, and is copied without need.
  *
  *	gup_fast				fork
  *	  mm->has_pinned = 1			  write_protect_seq is odd
@@ -44,9 +45,10 @@ void put_refs(struct page *head, s32 refs);
  */
 s64 gup_write(u64 addr, u64 val, bool force);
 
+/* Of a page that is this mm's alone, while nobody can map or unmap it. */
 static inline bool page_maybe_dma_pinned(struct page *page)
 {
-	return page_count(page) >= GUP_PIN_COUNTING_BIAS;
+	return page_count(page) - page_mapcount(page) >= GUP_PIN_COUNTING_BIAS;
 }
 
 /* Of an entry of mm, under its lock, while write_protect_seq is odd. */

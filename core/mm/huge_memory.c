@@ -184,7 +184,7 @@ enum fault_result do_huge_pmd_present(struct vm_fault *vmf)
 	struct vm_area_struct *vma = vmf->vma;
 	pmd_t entry = vmf->orig_pmd;
 
-	if (pmd_protnone(entry))
+	if (pmd_protnone(entry) && vma_is_accessible(vma))
 		return do_huge_pmd_numa_page(vmf);
 	vmf->ptl = pmd_lockptr(vma->vm_mm, vmf->pmd);
 	spin_lock(vmf->ptl);

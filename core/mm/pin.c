@@ -63,7 +63,10 @@ static struct page *follow_entry(const struct pin *p, pte_t pte, u64 part)
 {
 	struct page *page;
 
-	if (!pte_present(pte) || pte_protnone(pte) || (p->write && !can_follow_write(p, pte)))
+	if (!pte_present(pte) || (p->write && !can_follow_write(p, pte)))
+		return NULL;
+	/* Marked: the fault tells NUMA balancing. */
+	if (pte_protnone(pte) && vma_is_accessible(p->vma))
 		return NULL;
 	page = pfn_to_page(pte_pfn(pte)) + part;
 	return try_grab(page, GUP_PIN_COUNTING_BIAS) ? page : NULL;
@@ -176,7 +179,7 @@ s64 gup_write(u64 addr, u64 val, bool force)
 		page = pin_slow(mm, addr, force);
 	if (!page)
 		return -EFAULT;
-	WRITE_ONCE(*(u64 *)(page_to_virt(page) + (addr & ~PAGE_MASK)), val);
+	mach_frame_store(page_to_pfn(page), (u32)(addr & ~PAGE_MASK), val);
 	/* The device says that it is done when all it wrote is in memory. */
 	smp_mb();
 	unpin_dirty(page);

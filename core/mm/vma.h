@@ -61,6 +61,11 @@ void vma_merge_range(struct mm_struct *mm, u64 start, u64 end);
 /* Frees the array itself; mm has no users. */
 void vma_array_free(struct mm_struct *mm);
 
+static inline bool vma_is_accessible(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC);
+}
+
 static inline bool vma_is_anonymous(const struct vm_area_struct *vma)
 {
 	return !vma->vm_file;

@@ -491,6 +491,8 @@ struct mach_ops {
 	u32 (*cpu_node)(u32 cpu);
 	/* Copies the contents of a frame, which accesses see, to one that is zero. */
 	void (*copy_frame)(u64 to, u64 from, const struct mach_site *site);
+	/* A word of them, by a device or the kernel. A plain store, where CPUs order none. */
+	void (*frame_store)(u64 pfn, u32 offset, u64 val, const struct mach_site *site);
 	void *(*kalloc)(size_t size, u32 gfp, const struct mach_site *site);
 	void (*kfree)(void *p, size_t size, const struct mach_site *site);
 
@@ -579,6 +581,8 @@ struct mach_ops {
 #define mach_cpu_node(cpu) mach_env()->ops->cpu_node(cpu)
 #define mach_copy_frame(to, from)                                               \
 	mach_env()->ops->copy_frame((to), (from), MACH_SITE(MACH_SITE_MEM))
+#define mach_frame_store(pfn, offset, val)                                      \
+	mach_env()->ops->frame_store((pfn), (offset), (val), MACH_SITE(MACH_SITE_STORE))
 #define mach_kalloc(size, gfp)                                                  \
 	mach_env()->ops->kalloc((size), (gfp), MACH_SITE(MACH_SITE_MEM))
 #define mach_kfree(p, size)                                                     \

@@ -269,6 +269,14 @@ static u32 fake_frame_node(u64 pfn)
 	return 0;
 }
 
+static void fake_frame_store(u64 pfn, u32 offset, u64 val, const struct mach_site *site)
+{
+	struct mach_env *env = mach_env();
+
+	(void)site;
+	memcpy(env->phys_base + (pfn << env->page_shift) + offset, &val, sizeof(val));
+}
+
 static void fake_copy_frame(u64 to, u64 from, const struct mach_site *site)
 {
 	struct mach_env *env = mach_env();
@@ -362,6 +370,7 @@ static const struct mach_ops fake_ops = {
 	.frame_node = fake_frame_node,
 	.cpu_node = fake_cpu_node,
 	.copy_frame = fake_copy_frame,
+	.frame_store = fake_frame_store,
 	.kalloc = fake_kalloc,
 	.kfree = fake_kfree,
 	.charge = fake_charge,

@@ -11,6 +11,13 @@ static const struct core_syscalls *sys(void)
 	return &tlblab_core(machine_timed_ops())->sys;
 }
 
+/* What is kept for later is not left at the end. */
+static void exit_quiet(void)
+{
+	tlblab_core(machine_timed_ops())->drain_all();
+	sys()->exit();
+}
+
 static void wait_word(const u32 *word, u32 val)
 {
 	u32 now;
@@ -65,6 +72,11 @@ static s64 agent_do(struct agent *a)
 		return sys()->madvise(a->addr, a->len, MADV_COLLAPSE);
 	case OP_GUP:
 		return sys()->gup_fast(a->addr, (u32)(a->len >> PAGE_SHIFT), a->arg);
+	case OP_GUP_WRITE:
+	case OP_FORCE:
+		return sys()->gup_write(a->addr, 1, a->op == OP_FORCE);
+	case OP_DROP:
+		return sys()->drop_caches();
 	case OP_PAGEOUT:
 		return sys()->madvise(a->addr, a->len, MADV_PAGEOUT);
 	case OP_RECLAIM:
@@ -145,6 +157,18 @@ static bool do_access(struct model *m, struct proc *p, struct agent *a, bool wri
 	if (may && write)
 		mp->contents = ++m->next_contents;
 	return expect(m, write ? "store" : "load", i, sig, may ? SIGNAL_NONE : MACH_SIGSEGV);
+}
+
+/* Memory is private: by force it can always be written. */
+static bool do_gup_write(struct model *m, struct proc *p, bool force, u64 i)
+{
+	struct model_page *mp = &p->page[i];
+	bool may = mp->mapped && (force || (mp->prot & PROT_WRITE));
+	s64 ret = tell(p->agent, force ? OP_FORCE : OP_GUP_WRITE, address(i), 0, 0);
+
+	if (may)
+		mp->contents = ++m->next_contents;
+	return expect(m, "gup_write", i, ret, may ? 0 : -EFAULT);
 }
 
 static bool do_munmap_range(struct model *m, struct proc *p, u64 i, u64 n)
@@ -302,6 +326,9 @@ static bool step_range(struct model *m, struct proc *p, u32 op)
 	case OP_MIGRATE:
 		tell(p->agent, op, address(from), n << PAGE_SHIFT, 0);
 		return true;
+	case OP_DROP:
+		tell(p->agent, OP_DROP, 0, 0, 0);
+		return true;
 	case OP_COLLAPSE:
 		tell(p->agent, OP_COLLAPSE, address(from), n << PAGE_SHIFT, 0);
 		return true;
@@ -319,8 +346,8 @@ static u32 draw_op(u64 *rng)
 		OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_STORE, OP_LOAD, OP_LOAD,
 		OP_MUNMAP, OP_MMAP, OP_MMAP, OP_DONTNEED, OP_HUGEPAGE, OP_HUGEPAGE,
 		OP_HUGEPAGE, OP_NOHUGEPAGE, OP_MPROTECT, OP_MPROTECT, OP_MREMAP, OP_MREMAP,
-		OP_COLLAPSE, OP_GUP, OP_FORK, OP_EXIT, OP_PAGEOUT, OP_RECLAIM, OP_MIGRATE,
-		OP_MREMAP, OP_MREMAP, OP_HUGEPAGE, OP_HUGEPAGE, OP_HUGEPAGE,
+		OP_COLLAPSE, OP_GUP, OP_GUP_WRITE, OP_FORCE, OP_DROP, OP_FORK, OP_EXIT,
+		OP_PAGEOUT, OP_RECLAIM, OP_MIGRATE, OP_MREMAP, OP_MREMAP, OP_HUGEPAGE, OP_HUGEPAGE, OP_HUGEPAGE,
 	};
 
 	return ops[draw(rng, sizeof(ops))];
@@ -339,6 +366,9 @@ static bool step(struct model *m)
 	case OP_STORE:
 	case OP_LOAD:
 		return do_access(m, p, a, op == OP_STORE, draw_page(&m->rng));
+	case OP_GUP_WRITE:
+	case OP_FORCE:
+		return do_gup_write(m, p, op == OP_FORCE, draw_page(&m->rng));
 	case OP_FORK:
 		return do_fork_proc(m, p);
 	case OP_EXIT:
@@ -385,7 +415,7 @@ static void driver(void *arg)
 	for (u32 i = 1; i < MAX_PROCS; i++)
 		do_exit_proc(m, &m->proc[i]);
 	tell(&m->agent[MAX_PROCS], OP_EXIT, 0, 0, 0);
-	sys()->exit();
+	exit_quiet();
 }
 
 /* ---- a storm ---- */
@@ -418,7 +448,8 @@ static void storm_step(struct storm_thread *t)
 	if (t->m->shared && !draw(&t->rng, 8))
 		t->a.op = draw(&t->rng, 2) ? OP_MSYNC : OP_REMOVE;
 	draw_range(&t->rng, &from, &n);
-	if (t->a.op == OP_STORE || t->a.op == OP_LOAD)
+	if (t->a.op == OP_STORE || t->a.op == OP_LOAD || t->a.op == OP_GUP_WRITE ||
+	    t->a.op == OP_FORCE)
 		from = draw_page(&t->rng);
 	t->a.addr = address(from);
 	t->a.len = n << PAGE_SHIFT;
@@ -493,7 +524,7 @@ static void storm_driver(void *arg)
 	visit_cpus(m);
 	mach_env()->ops->user_run(100000000000UL);
 	model_check(m);
-	sys()->exit();
+	exit_quiet();
 }
 
 /* ---- both ---- */

@@ -18,6 +18,15 @@ static u64 peek(const void *p)
 	return *(const volatile u64 *)p;
 }
 
+/* The page of zeroes, or a part of the huge one. */
+static bool is_zero(u64 pfn)
+{
+	const struct kernel *k = kernel();
+
+	return pfn == k->zero_pfn || (k->huge_zero_pfn && pfn >= k->huge_zero_pfn &&
+				      pfn < k->huge_zero_pfn + HPAGE_PMD_NR);
+}
+
 /* One entry that maps page i of process p to pfn. */
 static bool check_entry(struct model *m, u32 p, u32 i, u64 pfn, pte_t pte)
 {
@@ -32,7 +41,7 @@ static bool check_entry(struct model *m, u32 p, u32 i, u64 pfn, pte_t pte)
 		return model_fail(m, "process %u page %u: writable", p, i);
 	if (pfn >= MAX_FRAMES)
 		return model_fail(m, "no such frame");
-	if (pfn == kernel()->zero_pfn) {
+	if (is_zero(pfn)) {
 		if (mp->contents || pte_write(pte))
 			return model_fail(m, "process %u page %u: zeroes, or writable ones",
 					  p, i);
@@ -53,7 +62,7 @@ static bool check_entry(struct model *m, u32 p, u32 i, u64 pfn, pte_t pte)
 
 static void count_entry(struct model *m, u64 pfn)
 {
-	if (pfn != kernel()->zero_pfn)
+	if (!is_zero(pfn))
 		m->entries[page_to_pfn(compound_head(pfn_to_page(pfn)))]++;
 }
 
