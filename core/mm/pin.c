@@ -26,6 +26,7 @@
 #include "mm/filemap.h"
 #include "mm/huge_mm.h"
 #include "mm/mmap_lock.h"
+#include "mm/swap.h"
 
 enum { FORCE_DROP_WRITE, FORCE_FOLL_COW, FORCE_EXCLUSIVE };
 KNOB_ENUM(mm_foll_force, "mm.foll_force", KNOB_POLICY, FORCE_EXCLUSIVE,
@@ -160,7 +161,11 @@ static void unpin_dirty(struct page *page)
 
 	lock_page(head);
 	set_page_dirty(head);
-	unlock_page(head);
+	/* While it was locked the slot's last user may have gone: swap.h. */
+	if (PageSwapCache(head))
+		unlock_swap_page(head);
+	else
+		unlock_page(head);
 	put_refs(head, GUP_PIN_COUNTING_BIAS);
 }
 
